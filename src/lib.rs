@@ -1,7 +1,6 @@
-//! `kelvin` reports on every pull request whether a change made the AI pipeline of a team worse,
-//! and where. This crate is the top layer: the commands, the check from its first step to its last,
-//! the search for the report of the base, and the history of earlier runs. `docs/architecture.md`
-//! describes the crates below it.
+//! `kelvin` reports on every pull request whether a change made the AI pipeline of a team worse, and where. This crate
+//! is the top layer: the commands, the check from its first step to its last, the search for the report of the base,
+//! and the history of earlier runs. `docs/architecture.md` describes the crates below it.
 
 mod baseline;
 mod check;

@@ -1,5 +1,5 @@
-//! The available kinds of probes, as a value that the top layer makes and passes to the lower
-//! layers. A new kind needs a crate and a line here.
+//! The available kinds of probes, as a value that the top layer makes and passes to the lower layers. A new kind needs
+//! a crate and a line here.
 
 use std::fmt;
 use std::path::Path;
@@ -32,8 +32,8 @@ impl Registry {
         ])
     }
 
-    /// Returns these kinds and one more after them. This is for programs that add their own probe.
-    /// Call it only once: the memory of the list is never freed.
+    /// Returns these kinds and one more after them. This is for programs that add their own probe. Call it only once:
+    /// the memory of the list is never freed.
     #[must_use]
     pub fn with(self, kind: &'static dyn Kind) -> Self {
         let all: Vec<_> = self.0.iter().copied().chain([kind]).collect();

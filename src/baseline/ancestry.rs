@@ -1,5 +1,4 @@
-//! The history of a repository: its HEAD, the parents of a commit, and which commit came after
-//! which.
+//! The history of a repository: its HEAD, the parents of a commit, and which commit came after which.
 
 use std::path::Path;
 
@@ -9,8 +8,8 @@ use kelvin_system::git;
 use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
-/// The parents according to the commit object itself. In a shallow clone libgit2 hides the parents
-/// of a boundary commit; the object contains them.
+/// The parents according to the commit object itself. In a shallow clone libgit2 hides the parents of a boundary
+/// commit; the object contains them.
 pub(super) fn parents(repo: &Repository, commit: Oid) -> anyhow::Result<Vec<Oid>> {
     let odb = repo.odb().context("failed to open the object database")?;
     let object = odb
@@ -55,16 +54,14 @@ pub(super) fn head(repo: &Repository) -> anyhow::Result<Oid> {
 /// Commits that the clone has, each after its ancestors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lineage {
-    /// The commits that are not ancestors of the checked-out commit: later ones, and those of other
-    /// branches.
+    /// The commits that are not ancestors of the checked-out commit: later ones, and those of other branches.
     pub(crate) outside: Vec<String>,
-    /// The ancestors of the checked-out commit; the last one is its nearest ancestor, or the commit
-    /// itself.
+    /// The ancestors of the checked-out commit; the last one is its nearest ancestor, or the commit itself.
     pub(crate) inside: Vec<String>,
 }
 
-/// Sorts the given commits that the clone has by ancestry, without regard to the clocks of their
-/// runs. Empty without a repository.
+/// Sorts the given commits that the clone has by ancestry, without regard to the clocks of their runs. Empty without a
+/// repository.
 pub(crate) fn lineage(root: &Path, commits: &[&str]) -> Lineage {
     let Ok(repo) = super::open(root) else {
         return Lineage::default();
@@ -91,8 +88,7 @@ pub(crate) fn lineage(root: &Path, commits: &[&str]) -> Lineage {
     }
 }
 
-/// Every commit in the history of the given ones, each after its ancestors; empty if the history
-/// cannot be read.
+/// Every commit in the history of the given ones, each after its ancestors; empty if the history cannot be read.
 pub(super) fn walked(repo: &Repository, from: &[Oid], only_first_parents: bool) -> Vec<Oid> {
     let found = || -> Result<Vec<Oid>, git2::Error> {
         let mut walk = repo.revwalk()?;

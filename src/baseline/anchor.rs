@@ -1,5 +1,5 @@
-//! An older report of the branch, with which a change is compared in addition to its base. Only
-//! such a comparison shows a series of drops if each of them is within the limit.
+//! An older report of the branch, with which a change is compared in addition to its base. Only such a comparison shows
+//! a series of drops if each of them is within the limit.
 
 use std::collections::BTreeMap;
 
@@ -106,8 +106,8 @@ fn kept(search: &Search<'_>, remote: &Remote<'_>) -> anyhow::Result<BTreeMap<Oid
     Ok(own.map(|kept| (kept.commit, kept.blob)).collect())
 }
 
-/// Goes back from the base along first parents until a report is old enough. Returns that report,
-/// and the oldest report on the way.
+/// Goes back from the base along first parents until a report is old enough. Returns that report, and the oldest report
+/// on the way.
 fn back(
     remote: &Remote<'_>,
     base: Oid,

@@ -1,8 +1,7 @@
 //! Reports on a separate branch: one file per configuration and commit.
 //!
-//! The branch never has more than one commit, so old reports need no space. A push succeeds only if
-//! the branch has not changed since it was read, so that no report is lost if two jobs write at the
-//! same time.
+//! The branch never has more than one commit, so old reports need no space. A push succeeds only if the branch has not
+//! changed since it was read, so that no report is lost if two jobs write at the same time.
 
 use std::fmt;
 
@@ -14,8 +13,8 @@ use super::remote::{BranchMoved, Remote};
 use super::tree;
 use kelvin_base::exit::Misuse;
 
-/// A job of a workflow run that stores a report. If there is another writer in the same run, for
-/// the same name and commit, it is another job that was not given its own name.
+/// A job of a workflow run that stores a report. If there is another writer in the same run, for the same name and
+/// commit, it is another job that was not given its own name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BranchWriter {
     /// `GITHUB_RUN_ID`.
@@ -98,8 +97,8 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// Fetches the branch from the remote. A failure is reported and not fatal: the result of an
-    /// earlier fetch can still be read.
+    /// Fetches the branch from the remote. A failure is reported and not fatal: the result of an earlier fetch can
+    /// still be read.
     ///
     /// # Errors
     ///
@@ -145,8 +144,8 @@ impl<'a> Branch<'a> {
         Ok(kept)
     }
 
-    /// Fetches every report that a partial clone has left out at once, so that reading them one by
-    /// one needs no network.
+    /// Fetches every report that a partial clone has left out at once, so that reading them one by one needs no
+    /// network.
     ///
     /// # Errors
     ///
@@ -171,8 +170,8 @@ impl<'a> Branch<'a> {
     ///
     /// # Errors
     ///
-    /// The error chain contains [`Taken`] if another job of the same run was faster; any other
-    /// error if the report cannot be written or pushed.
+    /// The error chain contains [`Taken`] if another job of the same run was faster; any other error if the report
+    /// cannot be written or pushed.
     pub(crate) fn save(&self, entry: &BranchEntry<'_>) -> anyhow::Result<()> {
         let blob = self
             .remote
@@ -181,8 +180,7 @@ impl<'a> Branch<'a> {
             .context("failed to store the report")?;
         let mut last = None;
         for attempt in 0..ATTEMPTS {
-            // A missing branch is not an error here. If the remote is unreachable, the push reports
-            // the error.
+            // A missing branch is not an error here. If the remote is unreachable, the push reports the error.
             let _ = self.fetch();
             let seen = self.seen();
             let tip = self.write(entry, blob)?;
@@ -260,8 +258,8 @@ impl<'a> Branch<'a> {
             .commit(None, &author, &author, &message, &tree, &[])?)
     }
 
-    /// Fails instead of overwriting the report of another job of the same run. A report that is
-    /// already there, byte for byte, came from this job: the answer to its push was lost.
+    /// Fails instead of overwriting the report of another job of the same run. A report that is already there, byte for
+    /// byte, came from this job: the answer to its push was lost.
     fn demand_own(
         &self,
         reports: &Tree<'_>,
@@ -284,9 +282,8 @@ impl<'a> Branch<'a> {
         Err(anyhow::Error::from(refused).context(Taken))
     }
 
-    /// The names of the reports other than the newest `keep`, by the time of their commits. The
-    /// report being saved counts as one of the newest; a commit that is not in this clone counts as
-    /// oldest.
+    /// The names of the reports other than the newest `keep`, by the time of their commits. The report being saved
+    /// counts as one of the newest; a commit that is not in this clone counts as oldest.
     fn oldest(&self, reports: Option<&Tree<'_>>, saved: Oid, keep: usize) -> Vec<String> {
         let mut names: Vec<(i64, String)> = reports
             .into_iter()

@@ -11,11 +11,10 @@ use kelvin_system::git::Repository;
 /// How the files of a commit are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckoutForm {
-    /// In the form in which git writes them into a work tree, e.g. with the line endings that an
-    /// attribute requires.
+    /// In the form in which git writes them into a work tree, e.g. with the line endings that an attribute requires.
     OfAWorkTree,
-    /// In the form in which git stores them. If a file was written with the stored line endings, it
-    /// has this form in its author's work tree.
+    /// In the form in which git stores them. If a file was written with the stored line endings, it has this form in
+    /// its author's work tree.
     AsStored,
 }
 
@@ -28,12 +27,11 @@ pub(crate) struct CommitFiles {
     pub(crate) root: PathBuf,
 }
 
-/// Writes the files of a commit into an empty folder; `root` is the folder of the configuration in
-/// the work tree. Neither the index nor the work tree is touched.
+/// Writes the files of a commit into an empty folder; `root` is the folder of the configuration in the work tree.
+/// Neither the index nor the work tree is touched.
 ///
-/// The files are in their own repository, which uses the objects of `repo`. So the code of the
-/// pipeline has the same fingerprint there as in the work tree, and a pipeline that asks git for
-/// its commit gets an answer.
+/// The files are in their own repository, which uses the objects of `repo`. So the code of the pipeline has the same
+/// fingerprint there as in the work tree, and a pipeline that asks git for its commit gets an answer.
 ///
 /// # Errors
 ///
@@ -91,8 +89,8 @@ fn link(repo: &Repository, tree: &Tree<'_>, commit: Oid, files: &Path) -> anyhow
     Ok(())
 }
 
-/// The first of some files that differs between git and the work tree: the file is outside the
-/// repository, ignored, new or changed.
+/// The first of some files that differs between git and the work tree: the file is outside the repository, ignored, new
+/// or changed.
 ///
 /// # Errors
 ///

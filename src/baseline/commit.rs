@@ -22,13 +22,12 @@ pub(crate) struct Base {
     pub(crate) why: String,
 }
 
-/// Finds the base, and fetches only the data that are needed for this. If the tip before a forced
-/// push is gone, a second base is returned, which is used if there is no report of the first base.
+/// Finds the base, and fetches only the data that are needed for this. If the tip before a forced push is gone, a
+/// second base is returned, which is used if there is no report of the first base.
 ///
 /// # Errors
 ///
-/// Fails with texts for the notice that explains why there is no baseline: what is missing and what
-/// to do.
+/// Fails with texts for the notice that explains why there is no baseline: what is missing and what to do.
 pub(crate) fn bases(remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Vec<Base>> {
     match &hint.before {
         Some(before) if hint.is_push() => before_push(remote, before),
@@ -36,8 +35,8 @@ pub(crate) fn bases(remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Vec<Base
     }
 }
 
-/// The tip before a push, and if that tip cannot be fetched, also the parent of the new tip. A tip
-/// that was replaced by a forced push may be gone from the remote and still have a report.
+/// The tip before a push, and if that tip cannot be fetched, also the parent of the new tip. A tip that was replaced by
+/// a forced push may be gone from the remote and still have a report.
 fn before_push(remote: &Remote<'_>, before: &str) -> anyhow::Result<Vec<Base>> {
     let of = |commit: Oid, why: String| Base { commit, why };
     let error = match named(remote, before) {
@@ -131,8 +130,8 @@ fn release_before(repo: &Repository, head: Oid, tag: &str) -> anyhow::Result<Bas
     }
 }
 
-/// The ancestors of a commit, including itself, nearest first, at most `most` steps away; each with
-/// its distance. If the history ends at a shallow boundary, `deepen` is called for more.
+/// The ancestors of a commit, including itself, nearest first, at most `most` steps away; each with its distance. If
+/// the history ends at a shallow boundary, `deepen` is called for more.
 pub(crate) fn ancestors(
     repo: &Repository,
     start: Oid,
@@ -171,8 +170,7 @@ fn walk(repo: &Repository, start: Oid, most: usize) -> anyhow::Result<(Distances
                 }
             }
             Err(_) if depth > 0 => {
-                // The child of this commit names it, but the clone does not have it: this is a
-                // shallow boundary.
+                // The child of this commit names it, but the clone does not have it: this is a shallow boundary.
                 found.push((commit, depth));
                 cut = cut.or(Some(depth));
             }
@@ -213,8 +211,7 @@ fn named(remote: &Remote<'_>, revision: &str) -> anyhow::Result<Oid> {
     })
 }
 
-/// Whether an external revision is a plain name: neither an option nor a refspec, which would write
-/// a reference.
+/// Whether an external revision is a plain name: neither an option nor a refspec, which would write a reference.
 fn is_name(revision: &str) -> bool {
     !revision.starts_with(['-', '+'])
         && git2::Reference::is_valid_name(&format!("refs/heads/{revision}"))
@@ -247,9 +244,8 @@ pub(super) fn default_branch_here(remote: &Remote<'_>) -> Option<String> {
     found.map(str::to_owned)
 }
 
-/// The branch into which pull requests of a clone are merged, for a text that names it; no server
-/// is asked. In a repository with other branches only, or without any commit, it is the branch that
-/// is checked out.
+/// The branch into which pull requests of a clone are merged, for a text that names it; no server is asked. In a
+/// repository with other branches only, or without any commit, it is the branch that is checked out.
 pub(crate) fn branch_of_clone(repo: &Repository) -> Option<String> {
     let checked_out = || {
         let head = repo.find_reference("HEAD").ok()?;
@@ -269,13 +265,12 @@ fn tip(repo: &git2::Repository, remote: &Remote<'_>, branch: &str) -> Option<Oid
     .find_map(|name| repo.refname_to_id(name).ok())
 }
 
-/// The merge base of a commit and a branch. Both sides have to be deep enough: a shallow clone is
-/// deepened in steps, and fetched completely only if the steps were not enough.
+/// The merge base of a commit and a branch. Both sides have to be deep enough: a shallow clone is deepened in steps,
+/// and fetched completely only if the steps were not enough.
 fn merge_base(remote: &Remote<'_>, head: Oid, branch: &str) -> anyhow::Result<Oid> {
     let repo = remote.repo();
     let known = || {
-        // A repository that is already open would still see the shallow boundary from before the
-        // fetch.
+        // A repository that is already open would still see the shallow boundary from before the fetch.
         let repo = git2::Repository::open_bare(repo.path()).ok()?;
         let tip = tip(&repo, remote, branch)?;
         repo.merge_base(head, tip).ok()
@@ -296,8 +291,7 @@ fn merge_base(remote: &Remote<'_>, head: Oid, branch: &str) -> anyhow::Result<Oi
     for depth in steps {
         remote.fetch(&[&refspec], *depth)?;
         if shallow {
-            // The history of the head is needed too; a server may refuse a commit that no branch
-            // contains.
+            // The history of the head is needed too; a server may refuse a commit that no branch contains.
             let _ = remote.fetch(&[&head.to_string()], *depth);
         }
         if let Some(commit) = known() {

@@ -1,5 +1,4 @@
-//! Compares a change with the files of its base, and makes a checkout of the base that also has the
-//! untracked files.
+//! Compares a change with the files of its base, and makes a checkout of the base that also has the untracked files.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -13,8 +12,8 @@ use super::{Hint, Login, commit, tree};
 use kelvin_system::pipeline;
 use kelvin_system::pipeline::Against;
 
-/// The commit with which a change is compared, and how the work tree around `root` differs from it;
-/// none if its files cannot be listed.
+/// The commit with which a change is compared, and how the work tree around `root` differs from it; none if its files
+/// cannot be listed.
 ///
 /// # Errors
 ///
@@ -31,9 +30,9 @@ pub(crate) fn edited(
     Ok((base.commit, against.context("failed to read the base")?))
 }
 
-/// Writes the files of a commit into an empty folder, like [`checkout`], and adds links to
-/// everything in the work tree that git does not store, so that programs that were installed there
-/// are found. Returns the path of `root` in the new folder.
+/// Writes the files of a commit into an empty folder, like [`checkout`], and adds links to everything in the work tree
+/// that git does not store, so that programs that were installed there are found. Returns the path of `root` in the new
+/// folder.
 ///
 /// # Errors
 ///

@@ -1,5 +1,4 @@
-//! Finds out how a call of git failed, from its printed text: its exit code is 128 for almost
-//! everything.
+//! Finds out how a call of git failed, from its printed text: its exit code is 128 for almost everything.
 
 use std::fmt;
 
@@ -7,16 +6,16 @@ use std::fmt;
 #[derive(Clone, Debug)]
 pub(super) struct Failed(Vec<String>);
 
-/// Messages which mean that the server has answered and has no such branch or commit. Lines of the
-/// server itself begin with `remote: `, so that none of them can be mistaken for one of these.
+/// Messages which mean that the server has answered and has no such branch or commit. Lines of the server itself begin
+/// with `remote: `, so that none of them can be mistaken for one of these.
 const ANSWERS: [&str; 3] = [
     "fatal: couldn't find remote ref ",
     "fatal: remote error: upload-pack: not our ref ",
     "error: remote error: upload-pack: not our ref ",
 ];
 
-/// Messages about a missing permission. A private repository answers "not found" to those who may
-/// not know that it exists.
+/// Messages about a missing permission. A private repository answers "not found" to those who may not know that it
+/// exists.
 const DENIED: [&str; 8] = [
     "could not read username",
     "could not read password",
@@ -41,8 +40,7 @@ const PASSING: [&str; 9] = [
     "early eof",
 ];
 
-/// Problems of the same kind that are reported only after a long wait, so that they are not tried
-/// again.
+/// Problems of the same kind that are reported only after a long wait, so that they are not tried again.
 const SLOW: [&str; 2] = ["timed out", "operation too slow"];
 
 impl Failed {
@@ -84,8 +82,7 @@ impl Failed {
         self.says(&PASSING) || self.says(&SLOW) || self.is_denied()
     }
 
-    /// Advice, which begins with a semicolon. `used`: the token of the action was tried and did not
-    /// help either.
+    /// Advice, which begins with a semicolon. `used`: the token of the action was tried and did not help either.
     pub(super) fn help(&self, used: bool) -> &'static str {
         if self.is_denied() {
             return match used {

@@ -1,5 +1,4 @@
-//! The search for a baseline: the sources in order, and a reason for each source that could not be
-//! used.
+//! The search for a baseline: the sources in order, and a reason for each source that could not be used.
 
 use std::path::{Path, PathBuf};
 
@@ -23,8 +22,7 @@ use kelvin_record::settings::BaselineSource;
 ///
 /// # Errors
 ///
-/// Fails only if a named file does not exist: any other failure is recorded as a source that could
-/// not be used.
+/// Fails only if a named file does not exist: any other failure is recorded as a source that could not be used.
 pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     if let Some(path) = &search.settings.file {
         if search.hint.pull_request.is_some() {
@@ -62,8 +60,7 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
         |error: &anyhow::Error| Ok(Baseline::absent(vec![Baseline::tried(wanted[0], error)]));
     let repo = match super::open(search.root) {
         Ok(repo) => repo,
-        // A server started this workflow for a commit of a repository, so there has to be a
-        // repository.
+        // A server started this workflow for a commit of a repository, so there has to be a repository.
         Err(error) if search.hint.in_workflow => {
             return absent(&Unknown::Unreachable.mark(error));
         }
@@ -149,8 +146,7 @@ impl SearchPosition<'_> {
         let branch = Branch::new(self.remote, &settings.branch);
         let asked = branch.fetch().err();
         let mut kept = match (&asked, self.search.hint.in_workflow) {
-            // In a workflow only the latest data of the server are trusted: the change could have
-            // written to the clone.
+            // In a workflow only the latest data of the server are trusted: the change could have written to the clone.
             (Some(_), true) => Vec::new(),
             _ => branch.kept()?,
         };
@@ -166,8 +162,7 @@ impl SearchPosition<'_> {
                 Some(error) => error.context(format!("there is no branch `{}`", settings.branch)),
             });
         }
-        // The result of an earlier fetch of the branch is enough if it has a report; if not, the
-        // server may have more.
+        // The result of an earlier fetch of the branch is enough if it has a report; if not, the server may have more.
         self.on(&kept).map_err(|error| beside(error, asked))
     }
 
@@ -227,8 +222,8 @@ impl SearchPosition<'_> {
         Err(beside(none, damaged.or(cut)))
     }
 
-    /// A report whose claims are true for its commit. A report that fails this check is not
-    /// silently skipped, because somebody may want the change to be compared with an earlier one.
+    /// A report whose claims are true for its commit. A report that fails this check is not silently skipped, because
+    /// somebody may want the change to be compared with an earlier one.
     fn held(
         &self,
         commit: Oid,
@@ -254,9 +249,9 @@ impl SearchPosition<'_> {
         Ok((report, provenance))
     }
 
-    /// The base and the commits before it, nearest first, up to the maximum age of a report; and
-    /// the error because of which the list is incomplete. A commit that cannot be fetched, and so
-    /// has no known ancestors, may still have a report.
+    /// The base and the commits before it, nearest first, up to the maximum age of a report; and the error because of
+    /// which the list is incomplete. A commit that cannot be fetched, and so has no known ancestors, may still have a
+    /// report.
     pub(super) fn ancestors(&self) -> (Distances, Option<anyhow::Error>) {
         let (base, most) = (self.base.commit, self.search.settings.max_age_commits);
         let fetch = |depth| self.remote.fetch(&[&base.to_string()], Some(depth));
@@ -321,8 +316,7 @@ impl SearchPosition<'_> {
         ))
     }
 
-    /// The source of a report, and how far its commit is from the base in time, by the dates of the
-    /// commits.
+    /// The source of a report, and how far its commit is from the base in time, by the dates of the commits.
     pub(super) fn provenance(
         &self,
         source: Source,

@@ -1,5 +1,4 @@
-//! Where the change begins, as far as the event that started a run shows it; it is read from the
-//! payload of the event.
+//! Where the change begins, as far as the event that started a run shows it; it is read from the payload of the event.
 
 use serde_json::Value;
 
@@ -23,8 +22,8 @@ pub(crate) struct Hint {
     pub(crate) default_branch: Option<String>,
     /// The commit that has to be checked out, if the event is about one.
     pub(crate) tip: Option<Tip>,
-    /// Whether an event of a server started this run. Then the base is available on the server, and
-    /// data that a program of the change left in this clone are not trusted.
+    /// Whether an event of a server started this run. Then the base is available on the server, and data that a program
+    /// of the change left in this clone are not trusted.
     pub(crate) in_workflow: bool,
     /// The address of the remote before any code of the change ran, in a workflow.
     pub(crate) remote: Option<String>,

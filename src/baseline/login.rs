@@ -1,5 +1,5 @@
-//! The action's token for git: only for the repository of the workflow, and only in the environment
-//! of a single call. The token is never in a file, an argument or a message.
+//! The action's token for git: only for the repository of the workflow, and only in the environment of a single call.
+//! The token is never in a file, an argument or a message.
 
 use std::fmt;
 use std::process::Command;
@@ -22,8 +22,8 @@ impl fmt::Debug for Login {
     }
 }
 
-/// Settings of a repository through which its files, or a program that ran in it, could send a
-/// token elsewhere or pass it to a program of their own.
+/// Settings of a repository through which its files, or a program that ran in it, could send a token elsewhere or pass
+/// it to a program of their own.
 const LEADS_AWAY: [&str; 6] = [
     "http.",
     "url.",
@@ -56,8 +56,8 @@ const TELLTALES: [&str; 8] = [
 ];
 
 impl Login {
-    /// Makes the token for a repository of a server, e.g. of `https://github.com`; none if the
-    /// address or the token is missing.
+    /// Makes the token for a repository of a server, e.g. of `https://github.com`; none if the address or the token is
+    /// missing.
     pub(crate) fn new(server: &str, repository: &str, token: &str) -> Option<Self> {
         let (server, token) = (server.trim().trim_end_matches('/'), token.trim());
         let known = server.starts_with("https://") || server.starts_with("http://");
@@ -78,8 +78,8 @@ impl Login {
         url.strip_suffix(".git").unwrap_or(&url) == self.address
     }
 
-    /// The first setting of a repository that could send the token elsewhere; `names` are those of
-    /// its own configuration.
+    /// The first setting of a repository that could send the token elsewhere; `names` are those of its own
+    /// configuration.
     pub(super) fn obstacle<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
         names.into_iter().find(|name| {
             let lower = name.to_lowercase();
@@ -91,9 +91,8 @@ impl Login {
         })
     }
 
-    /// Adds the token to one call of git that connects to `url`. A redirect is not followed, no
-    /// hook and no helper of the repository runs with the token, and no submodule is fetched with
-    /// it.
+    /// Adds the token to one call of git that connects to `url`. A redirect is not followed, no hook and no helper of
+    /// the repository runs with the token, and no submodule is fetched with it.
     pub(super) fn lend(&self, command: &mut Command, url: &str) {
         let settings = [
             // An empty value removes the headers that other settings have added.

@@ -1,5 +1,4 @@
-//! Finds out which commits were once the tip of the default branch, and which are not part of its
-//! history.
+//! Finds out which commits were once the tip of the default branch, and which are not part of its history.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,14 +15,13 @@ use kelvin_system::git;
 pub(crate) struct MainLine {
     /// The commits that were once the tip of the branch: its first parents, the oldest first.
     pub(crate) on: Vec<String>,
-    /// The commits in the clone that were never the tip of the branch: those of unmerged branches,
-    /// and the inner commits of merged ones.
+    /// The commits in the clone that were never the tip of the branch: those of unmerged branches, and the inner
+    /// commits of merged ones.
     pub(crate) off: BTreeSet<String>,
 }
 
-/// The position of each given commit that the clone has; for the others it is not known. A shallow
-/// clone does not show which commits are outside its history, and a clone without a default branch
-/// shows no positions.
+/// The position of each given commit that the clone has; for the others it is not known. A shallow clone does not show
+/// which commits are outside its history, and a clone without a default branch shows no positions.
 pub(crate) fn main_line(root: &Path, commits: &[&str]) -> MainLine {
     let mut line = MainLine::default();
     let Ok(repo) = super::open(root) else {

@@ -1,8 +1,7 @@
-//! The baseline: the report of the commit with which a change is compared, or why there is no such
-//! report.
+//! The baseline: the report of the commit with which a change is compared, or why there is no such report.
 //!
-//! A baseline is never read from a place to which the change itself can write: a report in the
-//! repository is read from the base commit, never from the work tree.
+//! A baseline is never read from a place to which the change itself can write: a report in the repository is read from
+//! the base commit, never from the work tree.
 
 mod ancestry;
 mod anchor;

@@ -1,5 +1,5 @@
-//! Other reports of the base's code on the branch of reports. If nothing changed between them and
-//! the base, their answers are repeats of the base at no cost.
+//! Other reports of the base's code on the branch of reports. If nothing changed between them and the base, their
+//! answers are repeats of the base at no cost.
 
 use super::ancestry::short;
 use super::remote::Remote;
@@ -36,8 +36,7 @@ pub(crate) struct Others {
 pub(crate) struct OtherReport {
     /// The report.
     pub(crate) report: Report,
-    /// Whether its first answers may be copies of another report's answers, from the cache of
-    /// kelvin.
+    /// Whether its first answers may be copies of another report's answers, from the cache of kelvin.
     pub(crate) first_is_copied: bool,
 }
 
@@ -115,8 +114,8 @@ pub(crate) fn others(
 }
 
 impl Others {
-    /// Leaves out reports that are not independent runs: reports that agree in every answer, and
-    /// reports of a pipeline that has answered one of them from a cache.
+    /// Leaves out reports that are not independent runs: reports that agree in every answer, and reports of a pipeline
+    /// that has answered one of them from a cache.
     fn leave_out_what_tells_nothing(&mut self, base: &Report) {
         let count = self.reports.len();
         if count == 0 {

@@ -13,8 +13,8 @@ use super::Unknown;
 pub(crate) struct Releases {
     /// The names of the tags of each commit, sorted.
     pub(crate) by_commit: BTreeMap<String, Vec<String>>,
-    /// Why a repository cannot be read and so has no tags here. Without this note, a plot without
-    /// marks would look like a time without releases.
+    /// Why a repository cannot be read and so has no tags here. Without this note, a plot without marks would look like
+    /// a time without releases.
     pub(crate) unread: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! All network access goes through the system's `git`: it has the credentials that a checkout left,
-//! every transport and every proxy setting. libgit2 has none of these here.
+//! All network access goes through the system's `git`: it has the credentials that a checkout left, every transport and
+//! every proxy setting. libgit2 has none of these here.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -33,8 +33,8 @@ pub(crate) struct Remote<'a> {
 }
 
 impl<'a> Remote<'a> {
-    /// The remote called `origin`, or else the only remote, unless its name looks like an option.
-    /// If neither exists, `origin` is used, and the first use reports that it is missing.
+    /// The remote called `origin`, or else the only remote, unless its name looks like an option. If neither exists,
+    /// `origin` is used, and the first use reports that it is missing.
     pub(crate) fn of(repo: &'a Repository) -> Self {
         let names: Vec<String> = repo
             .remotes()
@@ -63,8 +63,7 @@ impl<'a> Remote<'a> {
         }
     }
 
-    /// Adds what is known about this run: a token that git may need, and the event that started the
-    /// run.
+    /// Adds what is known about this run: a token that git may need, and the event that started the run.
     pub(crate) fn with(mut self, login: Option<&'a Login>, hint: &'a Hint) -> Self {
         self.login = login;
         self.expected = hint.in_workflow;
@@ -94,8 +93,7 @@ impl<'a> Remote<'a> {
         &self.name
     }
 
-    /// Fetches commits, branches or refspecs. `depth` limits how many commits of each are fetched
-    /// into a shallow clone.
+    /// Fetches commits, branches or refspecs. `depth` limits how many commits of each are fetched into a shallow clone.
     ///
     /// # Errors
     ///
@@ -112,13 +110,12 @@ impl<'a> Remote<'a> {
         self.git(&arguments).map(|_| ())
     }
 
-    /// Pushes a commit to a branch if the branch is still at `seen`, where we saw it last. `seen`
-    /// is none if the branch does not exist yet.
+    /// Pushes a commit to a branch if the branch is still at `seen`, where we saw it last. `seen` is none if the branch
+    /// does not exist yet.
     ///
     /// # Errors
     ///
-    /// The error has [`BranchMoved`] in its chain if somebody else pushed first; otherwise it is
-    /// the message of git.
+    /// The error has [`BranchMoved`] in its chain if somebody else pushed first; otherwise it is the message of git.
     pub(crate) fn push(&self, commit: Oid, branch: &str, seen: Option<Oid>) -> anyhow::Result<()> {
         self.demand()?;
         let seen = seen.map(|commit| commit.to_string()).unwrap_or_default();
@@ -134,8 +131,8 @@ impl<'a> Remote<'a> {
         };
         let text = failed.to_string();
         let error = anyhow!("`git {}` failed: {text}", arguments.join(" "));
-        // `stale info` means that the lease failed; `cannot lock ref` and `failed to update ref`
-        // come from two pushes at the same time.
+        // `stale info` means that the lease failed; `cannot lock ref` and `failed to update ref` come from two pushes
+        // at the same time.
         let moved = [
             "stale info",
             "cannot lock ref",
@@ -148,8 +145,7 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// Makes sure that an object is in this clone; git fetches an object that a partial clone has
-    /// left out.
+    /// Makes sure that an object is in this clone; git fetches an object that a partial clone has left out.
     ///
     /// # Errors
     ///
@@ -242,8 +238,7 @@ impl<'a> Remote<'a> {
             let Some(pinned) = self.pinned else {
                 return Ok(());
             };
-            // A program of the change could have set the address of the remote to a repository with
-            // forged reports.
+            // A program of the change could have set the address of the remote to a repository with forged reports.
             let now = self.address().unwrap_or_default();
             if now == pinned {
                 return Ok(());
@@ -267,8 +262,7 @@ impl<'a> Remote<'a> {
         self.run_git(arguments, b"")
     }
 
-    /// Runs git with the given input. An error is marked as [`Unknown`], unless the server has
-    /// answered.
+    /// Runs git with the given input. An error is marked as [`Unknown`], unless the server has answered.
     fn run_git(&self, arguments: &[String], input: &[u8]) -> anyhow::Result<Vec<u8>> {
         let (failed, used) = match self.patiently(arguments, input)? {
             Ok(output) => return Ok(output),
@@ -283,9 +277,8 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// Runs git. Tries once more after a temporary problem of the server, and with the token of the
-    /// action if the clone itself has no access. On failure, the flag says whether the token was
-    /// used.
+    /// Runs git. Tries once more after a temporary problem of the server, and with the token of the action if the clone
+    /// itself has no access. On failure, the flag says whether the token was used.
     fn patiently(
         &self,
         arguments: &[String],

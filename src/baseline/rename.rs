@@ -1,5 +1,5 @@
-//! Finds the name under which the branch of reports stores the reports of the current
-//! configuration: its present name, or the name that it had before it was renamed.
+//! Finds the name under which the branch of reports stores the reports of the current configuration: its present name,
+//! or the name that it had before it was renamed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,8 +15,8 @@ use kelvin_base::file;
 /// In a configuration that is larger than this, the name is not searched for.
 const MOST_BYTES: u64 = 256 * 1024;
 
-/// Finds the former name of the current configuration: a name under which the same cases were
-/// measured with the same settings, and which no configuration has any more.
+/// Finds the former name of the current configuration: a name under which the same cases were measured with the same
+/// settings, and which no configuration has any more.
 ///
 /// # Errors
 ///

@@ -119,13 +119,11 @@ pub(crate) fn of_commit(
 /// A file of a commit; none if the commit has no such file.
 pub(crate) type BaseFile = anyhow::Result<Option<Vec<u8>>>;
 
-/// The commit that a change starts from, and the files below the folder of the configuration at
-/// that commit.
+/// The commit that a change starts from, and the files below the folder of the configuration at that commit.
 ///
 /// # Errors
 ///
-/// Fails if there is no repository or no base. If a file exists and cannot be read, that file has
-/// its own error.
+/// Fails if there is no repository or no base. If a file exists and cannot be read, that file has its own error.
 pub(crate) fn base_files(
     root: &Path,
     (login, hint): (Option<&Login>, &Hint),

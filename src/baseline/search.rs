@@ -29,8 +29,8 @@ pub(crate) struct Search<'a> {
     pub(crate) hint: &'a Hint,
     /// The artifacts of workflow runs; none if GitHub is not available.
     pub(crate) artifacts: Option<&'a Artifacts>,
-    /// The suite with which the change was measured; needed to find the former name of a renamed
-    /// configuration. None if the user gave the name.
+    /// The suite with which the change was measured; needed to find the former name of a renamed configuration. None if
+    /// the user gave the name.
     pub(crate) head: Option<MeasuredSuite>,
     /// The token of the action, which git may need.
     pub(crate) login: Option<&'a Login>,
@@ -48,8 +48,7 @@ impl Search<'_> {
         let asked = branch.fetch();
         let mut kept = Vec::new();
         if self.hint.in_workflow {
-            // In a workflow only the answer of the server counts: the change could have written to
-            // the clone.
+            // In a workflow only the answer of the server counts: the change could have written to the clone.
             asked?;
         } else {
             kept.extend(Branch::local(remote, name).kept()?);
@@ -66,8 +65,8 @@ pub(super) struct SearchPosition<'a> {
     pub(super) base: &'a Base,
 }
 
-/// The result of checking the claims of a report: the code, the configuration and the cases that it
-/// names, and the figures that follow from its records.
+/// The result of checking the claims of a report: the code, the configuration and the cases that it names, and the
+/// figures that follow from its records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Claims {
     /// The claims match the commit.

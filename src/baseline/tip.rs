@@ -1,5 +1,5 @@
-//! Checks that the checked-out commit is the change that an event is about. If the base were
-//! checked out instead, it would be compared with itself and always pass.
+//! Checks that the checked-out commit is the change that an event is about. If the base were checked out instead, it
+//! would be compared with itself and always pass.
 
 use std::path::Path;
 
@@ -31,8 +31,8 @@ pub(crate) struct CheckedOut {
 }
 
 impl CheckedOut {
-    /// Reads HEAD of the repository that a folder belongs to. libgit2 finds no parents in a shallow
-    /// clone, but the commit object itself names them.
+    /// Reads HEAD of the repository that a folder belongs to. libgit2 finds no parents in a shallow clone, but the
+    /// commit object itself names them.
     ///
     /// # Errors
     ///
@@ -83,8 +83,8 @@ impl Tip {
         Err(self.wrong(tip, &format!("HEAD is {}", self.described(&found))))
     }
 
-    /// Like [`Self::demand`], but for the commit that a finished report names. HEAD, which was
-    /// checked before, is accepted too.
+    /// Like [`Self::demand`], but for the commit that a finished report names. HEAD, which was checked before, is
+    /// accepted too.
     ///
     /// # Errors
     ///
@@ -175,8 +175,7 @@ impl Tip {
     }
 }
 
-/// The first digits of a text that should be a commit id; the text comes from a payload or a
-/// report.
+/// The first digits of a text that should be a commit id; the text comes from a payload or a report.
 fn abbreviated(commit: &str) -> String {
     let kept = commit.chars().filter(char::is_ascii_alphanumeric);
     kept.take(7).collect()

@@ -1,6 +1,5 @@
-//! The files that a change touches, with both sides of each: added, changed or removed, and the
-//! kind of the entry. Renames are not detected, so a moved file counts as removed at one path and
-//! added at another.
+//! The files that a change touches, with both sides of each: added, changed or removed, and the kind of the entry.
+//! Renames are not detected, so a moved file counts as removed at one path and added at another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -38,11 +37,10 @@ pub(crate) enum TouchedKind {
 pub(crate) enum TouchedBy {
     /// The work tree, including uncommitted and untracked files.
     WorkTree,
-    /// The commit that is checked out: a job may install any files beside it, and they do not
-    /// count.
+    /// The commit that is checked out: a job may install any files beside it, and they do not count.
     Commit,
-    /// The commit that is checked out, compared with the commit where it left the branch of the
-    /// base: later commits on that branch are not part of the change.
+    /// The commit that is checked out, compared with the commit where it left the branch of the base: later commits on
+    /// that branch are not part of the change.
     CommitSinceItLeft,
 }
 
@@ -225,8 +223,7 @@ fn in_work_tree(
 pub(crate) struct HeadFiles {
     /// The files and links, relative to the top.
     pub(crate) files: BTreeSet<PathBuf>,
-    /// The links, each with its target relative to the top; none for a link that leads out of the
-    /// repository.
+    /// The links, each with its target relative to the top; none for a link that leads out of the repository.
     pub(crate) links: Vec<(PathBuf, Option<PathBuf>)>,
 }
 

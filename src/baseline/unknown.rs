@@ -1,6 +1,5 @@
-//! Records which sources gave no usable answer. "The source could not be reached" and "it has a
-//! report that cannot be read" leave open whether there is a baseline, and must not count as "there
-//! is none".
+//! Records which sources gave no usable answer. "The source could not be reached" and "it has a report that cannot be
+//! read" leave open whether there is a baseline, and must not count as "there is none".
 
 use std::fmt;
 
@@ -40,8 +39,8 @@ impl Unknown {
     }
 }
 
-/// Marks the error of a source that had no report while a part of the source could not be reached:
-/// that part may have the report, and the error says so.
+/// Marks the error of a source that had no report while a part of the source could not be reached: that part may have
+/// the report, and the error says so.
 pub(super) fn beside(error: anyhow::Error, gap: Option<anyhow::Error>) -> anyhow::Error {
     match gap {
         Some(gap) if Unknown::is_in(&gap) && !Unknown::is_in(&error) => {

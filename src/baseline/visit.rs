@@ -1,5 +1,5 @@
-//! The repository of a pull request in its own folder, for a person who has no checkout. The
-//! commits of the change are known there, but none of its files is written.
+//! The repository of a pull request in its own folder, for a person who has no checkout. The commits of the change are
+//! known there, but none of its files is written.
 
 use std::path::Path;
 
@@ -22,9 +22,8 @@ pub(crate) struct Visited<'a> {
     pub(crate) base_ref: &'a str,
 }
 
-/// Fetches a pull request and the branch that it is to be merged into, and writes the files of that
-/// branch into an empty folder. HEAD names the tip of the pull request, but its files are not
-/// written.
+/// Fetches a pull request and the branch that it is to be merged into, and writes the files of that branch into an
+/// empty folder. HEAD names the tip of the pull request, but its files are not written.
 ///
 /// # Errors
 ///
@@ -114,8 +113,8 @@ fn write_files(remote: &Remote<'_>, commit: Oid, name: &str) -> anyhow::Result<(
         .with_context(|| format!("failed to write the files of `{name}`"))
 }
 
-/// Whether a pull request can have been compared with a commit: the commit is on its base branch,
-/// and not older than the commit that the change starts from.
+/// Whether a pull request can have been compared with a commit: the commit is on its base branch, and not older than
+/// the commit that the change starts from.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Removes the credentials that a checkout has left for git from the repository, as long as code of
-//! the change could read them there. This program uses the token of the action instead.
+//! Removes the credentials that a checkout has left for git from the repository, as long as code of the change could
+//! read them there. This program uses the token of the action instead.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -24,8 +24,7 @@ pub(crate) struct Withheld {
 }
 
 impl Withheld {
-    /// Removes the credentials that a checkout has left, if the token of the action can replace
-    /// them.
+    /// Removes the credentials that a checkout has left, if the token of the action can replace them.
     ///
     /// # Errors
     ///
@@ -75,8 +74,8 @@ impl Withheld {
 
 impl Drop for Withheld {
     fn drop(&mut self) {
-        // A failure is ignored here: this run has its result, and a later step that needs the
-        // setting reports that it is missing.
+        // A failure is ignored here: this run has its result, and a later step that needs the setting reports that it
+        // is missing.
         for (path, name, value) in &self.settings {
             if let Ok(mut config) = Config::open(path) {
                 let _ = config.set_multivar(name, "^$", value);

@@ -1,6 +1,5 @@
-//! Reads the requested probes and items, divides them among shards, and lists the files in the
-//! folder of the pipeline that are not its code. Both a check and the list of its calls begin with
-//! this.
+//! Reads the requested probes and items, divides them among shards, and lists the files in the folder of the pipeline
+//! that are not its code. Both a check and the list of its calls begin with this.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,8 +22,8 @@ pub(super) struct AskedProbe<'c> {
     pub(super) chosen: usize,
 }
 
-/// Reads the items of every configured probe, or only of the requested probe, and then leaves out
-/// the items that were not requested.
+/// Reads the items of every configured probe, or only of the requested probe, and then leaves out the items that were
+/// not requested.
 ///
 /// # Errors
 ///
@@ -105,8 +104,7 @@ pub(super) fn keep_folders_apart(sides: &[AskedProbe<'_>]) -> Result<(), Misuse>
 ///
 /// # Errors
 ///
-/// A [`Misuse`] if an item has the same name as the folder of a step, because both folders lie side
-/// by side.
+/// A [`Misuse`] if an item has the same name as the folder of a step, because both folders lie side by side.
 pub(super) fn folders(side: &AskedProbe<'_>, steps: &[Step<'_>]) -> Result<Vec<PathBuf>, Misuse> {
     let ids = side.items.ids();
     let of_probe = PathBuf::from(side.kind.folder().unwrap_or_default());
@@ -176,8 +174,7 @@ pub(crate) fn list(request: &CheckRequest, with_digests: bool) -> anyhow::Result
     Ok(listing)
 }
 
-/// Files beside the pipeline that do not belong to its code: a change to such a file changes no
-/// answer.
+/// Files beside the pipeline that do not belong to its code: a change to such a file changes no answer.
 pub(super) fn not_pipeline(config: &Config, sides: &[AskedProbe<'_>], out: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = sides.iter().flat_map(|side| side.items.files()).collect();
     paths.extend(not_code(config, out));

@@ -27,11 +27,11 @@ pub(crate) struct Bill {
     pub(crate) jobs: usize,
     /// The average cost of a call; none if no run with a call was recorded.
     pub(crate) call: Option<CallCost>,
-    /// The cost of testing the judge with planted answers in each gate, in addition to the other
-    /// costs; null if no judge is tested.
+    /// The cost of testing the judge with planted answers in each gate, in addition to the other costs; null if no
+    /// judge is tested.
     pub(crate) judge_trial: Option<JudgeTrialCost>,
-    /// The governing types whose loss this gate could not detect, judging by the newest recorded
-    /// run; null if there is no such run.
+    /// The governing types whose loss this gate could not detect, judging by the newest recorded run; null if there is
+    /// no such run.
     pub(crate) unseen: Option<Vec<UnseenType>>,
 }
 
@@ -40,8 +40,7 @@ pub(crate) struct Bill {
 pub(crate) struct Spent {
     /// Calls of the pipeline, and of judges if there are any.
     pub(crate) calls: usize,
-    /// Seconds by the clock, with as many calls at the same time as there are jobs; null if no call
-    /// was recorded.
+    /// Seconds by the clock, with as many calls at the same time as there are jobs; null if no call was recorded.
     pub(crate) seconds: Option<f64>,
     /// Tokens; null if no recorded call has a token count.
     pub(crate) tokens: Option<u64>,
@@ -138,8 +137,7 @@ fn reruns(gate: &GateSettings, calls: usize, more: usize) -> usize {
 fn cost_of_a_call(run: ListedRun) -> Option<CallCost> {
     let cost = run.cost.filter(|cost| cost.invocations > 0)?;
     let each = |sum: f64| sum / cost.invocations as f64;
-    // If a call without a token count were included, the average of the other calls would be too
-    // low.
+    // If a call without a token count were included, the average of the other calls would be too low.
     let usage = cost.usage.filter(|usage| usage.untold == 0);
     Some(CallCost {
         run: run.id,

@@ -1,5 +1,5 @@
-//! The limits for re-runs of doubtful cases, in calls and minutes. The cost of a re-run is
-//! subtracted before the re-run starts.
+//! The limits for re-runs of doubtful cases, in calls and minutes. The cost of a re-run is subtracted before the re-run
+//! starts.
 
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -20,14 +20,14 @@ pub(super) struct Allowance {
     is_explicit: bool,
     minutes: Option<f64>,
     start: Instant,
-    /// How long a call takes, in minutes, when as many calls run at the same time as there are
-    /// jobs; none if no call was made.
+    /// How long a call takes, in minutes, when as many calls run at the same time as there are jobs; none if no call
+    /// was made.
     minutes_a_call: Option<f64>,
 }
 
 impl Allowance {
-    /// The allowance under a configuration, for a head that was measured once. `sides`: how many
-    /// sides can be run again.
+    /// The allowance under a configuration, for a head that was measured once. `sides`: how many sides can be run
+    /// again.
     pub(super) fn of(config: &Config, head: &Report, sides: usize) -> Self {
         let Budget { calls, minutes, .. } = config.gate.budget;
         let cost = &head.run.session.cost;
@@ -54,15 +54,14 @@ impl Allowance {
         }
     }
 
-    /// How many calls the default would allow; none if the configuration sets a number, or if that
-    /// number is 0.
+    /// How many calls the default would allow; none if the configuration sets a number, or if that number is 0.
     pub(super) fn of_default(&self, head: &Report) -> Option<usize> {
         let is_small = self.is_explicit && self.calls > 0;
         is_small.then(|| 2 * reruns_of_a_side(head))
     }
 
-    /// Notes that the configured number of calls is too small for one more run of the doubtful
-    /// cases. `asked`: the re-run that would be made without this limit.
+    /// Notes that the configured number of calls is too small for one more run of the doubtful cases. `asked`: the
+    /// re-run that would be made without this limit.
     pub(super) fn bought_nothing(&self, asked: &Rerun, head: &Report) -> Option<Difference> {
         let mut once = asked.clone();
         for (name, wanted) in &mut once.head {
@@ -85,8 +84,8 @@ impl Allowance {
         })
     }
 
-    /// Subtracts the cost of running the base on some items of the head, `repeats` times each, if
-    /// the configuration sets a number of calls.
+    /// Subtracts the cost of running the base on some items of the head, `repeats` times each, if the configuration
+    /// sets a number of calls.
     ///
     /// # Errors
     ///
@@ -116,10 +115,9 @@ impl Allowance {
         Ok(())
     }
 
-    /// Subtracts the cost of a re-run. If the whole re-run is too expensive, all its cases are run
-    /// with fewer repeats. None if even one repeat of each case is too expensive, because a re-run
-    /// that cannot be finished is not started. `base`: the cases of the base that were run together
-    /// with the head.
+    /// Subtracts the cost of a re-run. If the whole re-run is too expensive, all its cases are run with fewer repeats.
+    /// None if even one repeat of each case is too expensive, because a re-run that cannot be finished is not started.
+    /// `base`: the cases of the base that were run together with the head.
     pub(super) fn pay(
         &mut self,
         rerun: &Rerun,

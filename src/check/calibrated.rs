@@ -1,5 +1,4 @@
-//! Warns if a gate depends on the grades of a language model that has not been shown to be a fit
-//! judge.
+//! Warns if a gate depends on the grades of a language model that has not been shown to be a fit judge.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -75,10 +74,9 @@ pub(super) fn chosen<'p, 'c>(
         })
 }
 
-/// Adds to the verdict what is known about the judges behind its gated metrics. A judge that is not
-/// known to be fit leads to a warning. If the configuration requires a calibration, it fails the
-/// gate instead, because grades of an untested judge are no measurement. Metrics of a judge that is
-/// known to be unfit never pass.
+/// Adds to the verdict what is known about the judges behind its gated metrics. A judge that is not known to be fit
+/// leads to a warning. If the configuration requires a calibration, it fails the gate instead, because grades of an
+/// untested judge are no measurement. Metrics of a judge that is known to be unfit never pass.
 pub(super) fn judge_the_judges(
     config: &Config,
     request: &GateRequest,
@@ -135,8 +133,7 @@ pub(super) fn judge_the_judges(
     verdict.reasons.splice(at..at, reasons);
 }
 
-/// The entries for each judge that asks a language model, from the file of calibrations; they are
-/// read before the run.
+/// The entries for each judge that asks a language model, from the file of calibrations; they are read before the run.
 pub(super) fn on_record(config: &Config) -> Vec<JudgeOnRecord> {
     let records = Records {
         of_head: stored(config),
@@ -166,8 +163,7 @@ pub(super) fn on_record(config: &Config) -> Vec<JudgeOnRecord> {
 pub(super) struct JudgeOnRecord {
     /// The record in a sentence.
     pub(super) text: String,
-    /// Whether a gate that uses this judge fails because of the record; none if the judge was found
-    /// fit.
+    /// Whether a gate that uses this judge fails because of the record; none if the judge was found fit.
     pub(super) fails: Option<bool>,
 }
 
@@ -195,8 +191,7 @@ fn served(request: &GateRequest, head: &Report, judge: &PlacedJudge<'_>) -> BTre
 
 /// The stored results of `kelvin calibrate` on both sides.
 struct Records {
-    /// The results of the change: none if there is no file, and an error if the file cannot be
-    /// used.
+    /// The results of the change: none if there is no file, and an error if the file cannot be used.
     of_head: Result<Option<Calibration>, String>,
     /// The results of the base; empty if the base is not available or has none.
     of_base: Calibration,
@@ -210,8 +205,7 @@ enum Doubt {
     Unknown(String),
 }
 
-/// The stored results of `kelvin calibrate`; none if there is no file, and an error if the file
-/// cannot be used.
+/// The stored results of `kelvin calibrate`; none if there is no file, and an error if the file cannot be used.
 fn stored(config: &Config) -> Result<Option<Calibration>, String> {
     let path = config.root.join(&config.gate.calibration);
     match std::fs::read(&path) {
@@ -254,8 +248,8 @@ fn doubt(
         Ok(opened) => opened.grader_id(),
         Err(error) => return not_known(&error),
     };
-    // Everybody can write any word into the file, so the word proves nothing: the fitness is
-    // computed again from the figures of the trial.
+    // Everybody can write any word into the file, so the word proves nothing: the fitness is computed again from the
+    // figures of the trial.
     let by_its_figures = |calibration: &Calibration| {
         let trial = calibration.trial(&grader_id)?;
         let (both, two) = (
@@ -315,9 +309,8 @@ fn doubt(
     Some(Doubt::Unknown(text))
 }
 
-/// Makes the metrics of an unfit judge unmeasured. If their figures are refused, they fail the gate
-/// and show no figures. If their figures are shown, they do not count, and the gate fails only if
-/// no other metric is gated.
+/// Makes the metrics of an unfit judge unmeasured. If their figures are refused, they fail the gate and show no
+/// figures. If their figures are shown, they do not count, and the gate fails only if no other metric is gated.
 pub(super) fn rule_out(
     rule: UnfitJudge,
     verdict: &mut Verdict,

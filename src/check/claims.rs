@@ -1,11 +1,9 @@
-//! Checks a stored report from the branch of reports against the commit for which it is stored.
-//! Everybody who may write to that branch can write any report. This check finds a report of
-//! another commit, of other cases or of another configuration, and one with figures that do not
-//! follow from its records.
+//! Checks a stored report from the branch of reports against the commit for which it is stored. Everybody who may write
+//! to that branch can write any report. This check finds a report of another commit, of other cases or of another
+//! configuration, and one with figures that do not follow from its records.
 //!
-//! If the commit alone does not show whether a claim is true, the result says so without an
-//! accusation: a job may have made files that git does not store, or an older Kelvin may have
-//! computed its fingerprints in another way.
+//! If the commit alone does not show whether a claim is true, the result says so without an accusation: a job may have
+//! made files that git does not store, or an older Kelvin may have computed its fingerprints in another way.
 
 use std::path::{Path, PathBuf};
 
@@ -69,8 +67,7 @@ pub(super) fn hold(
             fetched_with,
         )
     };
-    // The files may have been measured with the line endings in git, even if a checkout changes
-    // line endings.
+    // The files may have been measured with the line endings in git, even if a checkout changes line endings.
     let found = match against(CheckoutForm::OfAWorkTree) {
         Ok(found) if found.differs.contains(&ITEMS) => against(CheckoutForm::AsStored),
         found => found,
@@ -119,14 +116,14 @@ const MEND: &str = "check who may push to that branch, and replace the report by
 /// The text for a report that [`is_forged`].
 pub(super) const FORGED: &str = "figures that its own records do not give";
 
-/// Whether somebody has written figures into a report that do not follow from its records. Another
-/// version of Kelvin may compute other figures, so its reports are not judged.
+/// Whether somebody has written figures into a report that do not follow from its records. Another version of Kelvin
+/// may compute other figures, so its reports are not judged.
 pub(super) fn is_forged(report: &Report) -> bool {
     report.tool.version == env!("CARGO_PKG_VERSION") && !figures_follow(report)
 }
 
-/// Fails unless the figures of a report that a run left follow from its records. Another version of
-/// Kelvin may compute figures differently; then it is not known whether they are true.
+/// Fails unless the figures of a report that a run left follow from its records. Another version of Kelvin may compute
+/// figures differently; then it is not known whether they are true.
 pub(super) fn demand_figures(report: &Report) -> anyhow::Result<()> {
     anyhow::ensure!(
         figures_follow(report),
@@ -216,8 +213,8 @@ fn only_probe(report: &Report) -> Option<&'static str> {
     Some(report.probes.kind(first)?.name())
 }
 
-/// Why settings and cases of a report may differ from its commit, judging by the head: a file that
-/// says what is measured differs between git and the work tree.
+/// Why settings and cases of a report may differ from its commit, judging by the head: a file that says what is
+/// measured differs between git and the work tree.
 fn of_no_commit(
     repo: &Repository,
     config: &Config,
@@ -239,9 +236,8 @@ fn of_no_commit(
     }))
 }
 
-/// The sentence that it is not known whether the base's report belongs to its commit. It is a
-/// warning only if nothing but statements in this report prevents the check, and the head has no
-/// such statement.
+/// The sentence that it is not known whether the base's report belongs to its commit. It is a warning only if nothing
+/// but statements in this report prevents the check, and the head has no such statement.
 pub(super) fn unchecked_base(
     provenance: &Provenance,
     base: &Report,

@@ -1,5 +1,5 @@
-//! Measures another commit in its own folder: its code, with its own cases or with the cases of the
-//! head. Reports if that is impossible.
+//! Measures another commit in its own folder: its code, with its own cases or with the cases of the head. Reports if
+//! that is impossible.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -38,9 +38,8 @@ pub(super) struct WantedItems<'a> {
     pub(super) of_the_head: Option<u64>,
 }
 
-/// Checks a commit out into a folder beside the work tree and measures it there, as often as the
-/// head or `baseline.repeats` says. Answers may come from the cache; the caller has to check how
-/// many did.
+/// Checks a commit out into a folder beside the work tree and measures it there, as often as the head or
+/// `baseline.repeats` says. Answers may come from the cache; the caller has to check how many did.
 ///
 /// # Errors
 ///
@@ -71,8 +70,7 @@ pub(super) fn commit(
 ///
 /// # Errors
 ///
-/// Fails if the commit cannot be checked out, the items cannot be put there, or the check is
-/// impossible.
+/// Fails if the commit cannot be checked out, the items cannot be put there, or the check is impossible.
 pub(super) fn on_items_of_the_head(
     config: &Config,
     what: WantedItems<'_>,
@@ -116,8 +114,8 @@ impl ItemsBeside<'_, '_> {
     }
 }
 
-/// Checks a commit out into a folder beside the work tree, and measures there the items that `then`
-/// asks for. The cache is not used, since its answers may be older than those of the head.
+/// Checks a commit out into a folder beside the work tree, and measures there the items that `then` asks for. The cache
+/// is not used, since its answers may be older than those of the head.
 ///
 /// # Errors
 ///
@@ -199,9 +197,9 @@ pub(super) fn replace(base: &mut Report, again: Report) {
     }
 }
 
-/// Why the base cannot be measured now although `baseline.compute` asks for it; none if it can be
-/// measured. A pipeline may be a running service that does not depend on the checked-out commit.
-/// Then a measurement of the base would measure the change instead.
+/// Why the base cannot be measured now although `baseline.compute` asks for it; none if it can be measured. A pipeline
+/// may be a running service that does not depend on the checked-out commit. Then a measurement of the base would
+/// measure the change instead.
 pub(super) fn same_service(base: &Config, head: &Config) -> Option<String> {
     if !head.baseline.compute {
         return None;
@@ -223,8 +221,7 @@ pub(super) fn same_service_notice(config: &Config) -> Option<Notice> {
     ))
 }
 
-/// Replaces the files of the base's items by the files of the head's items. `written`: the files of
-/// the base.
+/// Replaces the files of the base's items by the files of the head's items. `written`: the files of the base.
 ///
 /// # Errors
 ///

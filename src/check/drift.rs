@@ -15,8 +15,7 @@ use kelvin_record::settings::Anchor;
 use kelvin_record::{ComparedSide, Viewpoint};
 use kelvin_run::config::Config;
 
-/// Compares with the anchor, if the configuration names one, and says which metrics drifted too
-/// far.
+/// Compares with the anchor, if the configuration names one, and says which metrics drifted too far.
 pub(super) fn judge_drift(
     request: &GateRequest,
     config: &Config,
@@ -51,8 +50,8 @@ fn compared(config: &Config, anchored: &Anchored, wanted: &Anchor, head: &Report
     if let Some(why) = differences(&anchored.report, head).incomparable {
         return none(format!("{anchor} cannot be compared: {why}"));
     }
-    // The anchor was judged with the labels of its time. If labels were corrected since, both sides
-    // are compared with today's labels.
+    // The anchor was judged with the labels of its time. If labels were corrected since, both sides are compared with
+    // today's labels.
     let reading = Viewpoint {
         labels: ComparedSide::Head,
         ..Viewpoint::default()

@@ -35,8 +35,8 @@ pub(crate) fn is_in(folder: &Path) -> bool {
     }
 }
 
-/// Whether an output contains a text, ignoring case. The end of a path is enough, because a program
-/// may write its beginning differently.
+/// Whether an output contains a text, ignoring case. The end of a path is enough, because a program may write its
+/// beginning differently.
 fn tells(output: &str, end: &str) -> bool {
     let end = end.to_lowercase();
     let has = |text: &str| text.to_lowercase().contains(&end);

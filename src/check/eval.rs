@@ -25,8 +25,8 @@ pub(crate) fn eval(registry: Registry, request: &EvalRequest) -> anyhow::Result<
     Ok(Report::new(run, probes, found.metrics, found.notices))
 }
 
-/// The settings in the report of a run that another program has made: no pipeline was called, and
-/// no random choice was made.
+/// The settings in the report of a run that another program has made: no pipeline was called, and no random choice was
+/// made.
 pub(super) fn made_elsewhere(clock: &Clock, configuration: Digest, commit: Option<String>) -> Run {
     Run {
         ending: Ending::Complete,

@@ -15,13 +15,11 @@ use kelvin_gate::report::Report;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 
-/// Judges the report in a file. The verdict is written to the folder of the file, unless another
-/// folder is given.
+/// Judges the report in a file. The verdict is written to the folder of the file, unless another folder is given.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] if the file is not a report, or is the report of a shard; otherwise fails like
-/// [`super::gate()`].
+/// A [`Misuse`] if the file is not a report, or is the report of a shard; otherwise fails like [`super::gate()`].
 pub(super) fn gate(
     request: &GateRequest,
     file: &Path,
@@ -66,8 +64,7 @@ pub(super) fn gate(
     report.run.session.decision = judgement.decision();
     let judgement = request.check.masked_judgement(judgement)?;
     let report = match request.check.is_shared {
-        // The job that measured the report may have stored more texts than the rules of this job
-        // allow people to read.
+        // The job that measured the report may have stored more texts than the rules of this job allow people to read.
         true => {
             let report = request.check.written_report(report, &config)?;
             write::over(&report, &out)?;

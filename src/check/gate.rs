@@ -73,8 +73,8 @@ fn without_a_run(request: &GateRequest, observer: &dyn Observer) -> anyhow::Resu
     harmless::gate(request, &config, observer)
 }
 
-/// Fails if the named base does not exist. Without a base there is nothing to compare with and the
-/// gate may pass, so a misspelt name would pass too.
+/// Fails if the named base does not exist. Without a base there is nothing to compare with and the gate may pass, so a
+/// misspelt name would pass too.
 fn demand_base(request: &GateRequest, config: &Config) -> anyhow::Result<()> {
     let (Some(asked), Ok(repo)) = (&request.hint.asked, baseline::open(&config.root)) else {
         return Ok(());

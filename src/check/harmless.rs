@@ -1,6 +1,6 @@
-//! Decides whether a change can be `unaffected`: it touches only files that the configuration of
-//! its base lists as harmless. Then no pipeline is run, and the figures stored for the base count
-//! for the change. In case of doubt, the check is run.
+//! Decides whether a change can be `unaffected`: it touches only files that the configuration of its base lists as
+//! harmless. Then no pipeline is run, and the figures stored for the base count for the change. In case of doubt, the
+//! check is run.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -28,8 +28,7 @@ use kelvin_run::{Event, Observer};
 
 /// Says whether a change needs a run.
 pub(super) enum Needed {
-    /// The configuration lists no harmless files, or there is no base, so the question does not
-    /// arise.
+    /// The configuration lists no harmless files, or there is no base, so the question does not arise.
     Unasked,
     /// A run is needed; the text is the reason, in words that follow "since".
     Run(String),
@@ -45,8 +44,8 @@ pub(super) struct UnaffectedChange {
     pub(super) judgement: Judgement,
 }
 
-/// Judges a change that needs no run, and writes the files of its report; none if the change has to
-/// be run. If the configuration lists harmless files, the log says why a run is needed.
+/// Judges a change that needs no run, and writes the files of its report; none if the change has to be run. If the
+/// configuration lists harmless files, the log says why a run is needed.
 ///
 /// # Errors
 ///
@@ -94,8 +93,8 @@ pub(super) fn needed(request: &GateRequest, config: &Config) -> Needed {
     }
 }
 
-/// Whether a whole check is compared with a base. The report of a push is stored for later changes,
-/// so a push is always measured.
+/// Whether a whole check is compared with a base. The report of a push is stored for later changes, so a push is always
+/// measured.
 fn is_compared(request: &GateRequest, config: &Config) -> bool {
     let check = &request.check;
     let is_whole = check.only.is_empty() && check.probe.is_none() && check.shard.is_none();
@@ -163,8 +162,7 @@ fn unaffected(
         )));
     }
     let policy = Policy::of(&config.gate, config.baseline.require);
-    // A gate that already fails on the base is not caused by this change, but a green result would
-    // say that it passes.
+    // A gate that already fails on the base is not caused by this change, but a green result would say that it passes.
     let missed = report.metrics.iter().find(|(id, metric)| {
         policy.min(id).is_some_and(|min| match metric.direction {
             Direction::Lower => metric.value.is_none_or(|value| value > min),
@@ -264,8 +262,8 @@ pub(super) struct Mentions {
 }
 
 impl Mentions {
-    /// Collects links and scripts from the files that are not listed as harmless: one listed page
-    /// may name another page.
+    /// Collects links and scripts from the files that are not listed as harmless: one listed page may name another
+    /// page.
     pub(super) fn of(
         config: &Config,
         list: &Harmless,
@@ -300,9 +298,9 @@ impl Mentions {
     }
 }
 
-/// Notes about patterns of `harmless` that match no file of the checked-out commit, or that match a
-/// file that may change an answer; in spite of the pattern, a change of such a file is run.
-/// `items`: the files of the items. Empty without a repository.
+/// Notes about patterns of `harmless` that match no file of the checked-out commit, or that match a file that may
+/// change an answer; in spite of the pattern, a change of such a file is run. `items`: the files of the items. Empty
+/// without a repository.
 pub(super) fn doubtful(config: &Config, items: Vec<PathBuf>) -> Vec<Notice> {
     match config.harmless.is_empty() {
         true => Vec::new(),
@@ -374,8 +372,8 @@ pub(super) struct ReadFiles {
 }
 
 impl ReadFiles {
-    /// Collects these files. `text`: the configuration of the base, which is also the configuration
-    /// of the change unless the change edits it.
+    /// Collects these files. `text`: the configuration of the base, which is also the configuration of the change
+    /// unless the change edits it.
     fn of(
         request: &GateRequest,
         (config, base, text): (&Config, &Config, &str),
@@ -386,8 +384,8 @@ impl ReadFiles {
         Self::with(items, (config, base, text), (&touched.top, &touched.below))
     }
 
-    /// Adds the files of the items. The two paths are the top of the repository and the folder of
-    /// the configuration within it.
+    /// Adds the files of the items. The two paths are the top of the repository and the folder of the configuration
+    /// within it.
     pub(super) fn with(
         items: Vec<PathBuf>,
         (config, base, text): (&Config, &Config, &str),

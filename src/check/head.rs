@@ -27,15 +27,13 @@ pub(super) trait JudgedSide {
     /// How many calls of the pipeline were made so far.
     fn invocations(&self) -> usize;
 
-    /// Whether the cases of this side, and the cases of the base together with them, can be run
-    /// again.
+    /// Whether the cases of this side, and the cases of the base together with them, can be run again.
     fn can_be_run(&self) -> bool;
 
     /// Measures again, compared with the stored answers of the base, if a probe needs both sides.
     fn against(&mut self, base: &Report) -> anyhow::Result<()>;
 
-    /// Measures the same code with other settings, and passes the result to `judge`; none if no
-    /// pipeline can be run.
+    /// Measures the same code with other settings, and passes the result to `judge`; none if no pipeline can be run.
     fn measured_by(
         &self,
         settings: &OtherSettings<'_>,

@@ -1,8 +1,7 @@
-//! Runs the code of the base on items of the head: cases that a change edits are run with the old
-//! code too, so that they are paired like all others and cannot hide a drop.
+//! Runs the code of the base on items of the head: cases that a change edits are run with the old code too, so that
+//! they are paired like all others and cannot hide a drop.
 //!
-//! Cases that the change adds are not run with the old code: many easy new cases would dilute a
-//! drop in the others.
+//! Cases that the change adds are not run with the old code: many easy new cases would dilute a drop in the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -25,8 +24,7 @@ use kelvin_run::config::Config;
 pub(super) struct AskedOfTheBase {
     /// How many calls were made with the code of the base.
     pub(super) calls: usize,
-    /// The seed of the head, if the base has answered: from then on the base is measured on the
-    /// items of the head.
+    /// The seed of the head, if the base has answered: from then on the base is measured on the items of the head.
     pub(super) seed: Option<u64>,
     /// The items whose stored answers are kept.
     pub(super) left: BTreeSet<String>,
@@ -130,10 +128,9 @@ fn asked_otherwise(old: &Measured<'_>, new: &Measured<'_>) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// The items whose stored answers are kept, and which therefore count as edited. First, those on
-/// which the base fails: otherwise an input that breaks both sides would remove a case from the
-/// comparison. Second, those with fewer cells than before: otherwise an edit that removes the
-/// governing units would do the same.
+/// The items whose stored answers are kept, and which therefore count as edited. First, those on which the base fails:
+/// otherwise an input that breaks both sides would remove a case from the comparison. Second, those with fewer cells
+/// than before: otherwise an edit that removes the governing units would do the same.
 fn unfit(names: &[String], base: &Report, measured: &Report) -> BTreeSet<String> {
     let cells = |metric: Option<&Metric>, name: &str| -> usize {
         let value = metric.and_then(|metric| metric.per_case.get(name));

@@ -1,5 +1,4 @@
-//! Lets a person choose the better of two answers, and measures how far the judge agrees with
-//! people.
+//! Lets a person choose the better of two answers, and measures how far the judge agrees with people.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -86,8 +85,8 @@ fn tag(rivals: &RivalAnswers) -> String {
 }
 
 impl Labelling {
-    /// Opens the pairs of a report. The choice of pairs, their order and their sides are drawn from
-    /// the answers and the person, so that somebody who stopped continues with the same pairs.
+    /// Opens the pairs of a report. The choice of pairs, their order and their sides are drawn from the answers and the
+    /// person, so that somebody who stopped continues with the same pairs.
     ///
     /// # Errors
     ///
@@ -184,8 +183,7 @@ impl Labelling {
         format!("{PERSON}{}/{}", self.person, self.criterion)
     }
 
-    /// Adds the person's choice to the ledger immediately, so that nothing is lost when the person
-    /// stops.
+    /// Adds the person's choice to the ledger immediately, so that nothing is lost when the person stops.
     ///
     /// # Errors
     ///
@@ -215,8 +213,8 @@ impl Labelling {
         }])
     }
 
-    /// How far the judge of the report agrees with people, for each criterion. Every choice in the
-    /// ledger about a pair of this report counts, by any person.
+    /// How far the judge of the report agrees with people, for each criterion. Every choice in the ledger about a pair
+    /// of this report counts, by any person.
     ///
     /// # Errors
     ///

@@ -70,8 +70,7 @@ pub(crate) fn read(config: &Path, filter: &LedgerFilter) -> anyhow::Result<Vec<L
     }
 }
 
-/// Removes entries that were recorded before a time, given as RFC 3339 in UTC. Returns how many it
-/// removed.
+/// Removes entries that were recorded before a time, given as RFC 3339 in UTC. Returns how many it removed.
 ///
 /// # Errors
 ///
@@ -94,8 +93,7 @@ pub(crate) struct Imported {
     pub(crate) skipped: Vec<(usize, String)>,
 }
 
-/// Adds the entries of a file of JSON lines; lines that are not valid entries are skipped and
-/// counted.
+/// Adds the entries of a file of JSON lines; lines that are not valid entries are skipped and counted.
 ///
 /// # Errors
 ///
@@ -127,8 +125,8 @@ pub(crate) fn import(config: &Path, file: &Path) -> anyhow::Result<Imported> {
     Ok(imported)
 }
 
-/// The entries that are not among the known ones. Two repeats of a run may have equal entries, so
-/// each known entry cancels only one new entry.
+/// The entries that are not among the known ones. Two repeats of a run may have equal entries, so each known entry
+/// cancels only one new entry.
 fn without(entries: Vec<LedgerEntry>, known: &[LedgerEntry]) -> anyhow::Result<Vec<LedgerEntry>> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for entry in known {

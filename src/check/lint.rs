@@ -1,5 +1,4 @@
-//! Finds problems of a configuration and of the files that it names: all of them are read, but
-//! nothing is run.
+//! Finds problems of a configuration and of the files that it names: all of them are read, but nothing is run.
 
 use std::path::Path;
 
@@ -52,8 +51,8 @@ impl Linted {
         });
         let here = std::env::current_dir().unwrap_or_default();
         each.map(|mut finding| {
-            // The path is relative to the working directory, as a person would write it and an
-            // editor started there can open it.
+            // The path is relative to the working directory, as a person would write it and an editor started there can
+            // open it.
             let below = finding.file.as_deref();
             let below = below.and_then(|file| file.strip_prefix(&here).ok());
             finding.file = below.map(Path::to_path_buf).or(finding.file);
@@ -87,8 +86,7 @@ impl Linted {
                     let (one, several) = kind.nouns();
                     let noun = if count == 1 { one } else { several };
                     let known = || format!("{count} {noun}");
-                    // A probe that observes others uses their items, and the items are counted
-                    // there.
+                    // A probe that observes others uses their items, and the items are counted there.
                     if !kind.observes() {
                         self.read.push(items.unknown().unwrap_or_else(known));
                     }
@@ -113,8 +111,7 @@ impl Linted {
     }
 }
 
-/// The problem of a probe that needs more runs of each item than are configured: it would have no
-/// figure at all.
+/// The problem of a probe that needs more runs of each item than are configured: it would have no figure at all.
 fn too_few_runs(config: &Config) -> Option<anyhow::Error> {
     let (wanted, made) = (config.live_runs()?, config.repeats);
     if wanted <= made {

@@ -44,8 +44,8 @@ pub(super) enum ComparisonEnding {
 }
 
 impl Looking<'_> {
-    /// Runs the gate, and makes the re-runs that it requests, until there is a verdict. `beside`:
-    /// the checked-out base, with the re-run that was requested when it was checked out.
+    /// Runs the gate, and makes the re-runs that it requests, until there is a verdict. `beside`: the checked-out base,
+    /// with the re-run that was requested when it was checked out.
     pub(super) fn look(
         &mut self,
         beside: Option<(&mut ItemsBeside<'_, '_>, Rerun)>,
@@ -79,8 +79,7 @@ impl Looking<'_> {
                         Next::Verdict(verdict) => return Ok(ComparisonEnding::Verdict(verdict)),
                         Next::Rerun(rerun) => rerun,
                     };
-                    // The pipeline would repeat its cached answers, and they would count as one
-                    // run.
+                    // The pipeline would repeat its cached answers, and they would count as one run.
                     asked.head.retain(|name, _| !kept.contains(name.as_str()));
                     asked.base.retain(|name, _| !self.stays.contains(name));
                     let there = beside_the_head.as_ref();
@@ -114,8 +113,7 @@ impl Looking<'_> {
         }
     }
 
-    /// The note that the gate would run some cases again if the configured number of calls were
-    /// larger.
+    /// The note that the gate would run some cases again if the configured number of calls were larger.
     fn bought_nothing(
         &self,
         comparison: &Comparison<'_>,

@@ -1,6 +1,5 @@
-//! Judges a change by the settings of the base as well: if the change edits the definition of what
-//! is measured, its code and its cases are also measured with the old settings and checks, and the
-//! worse verdict counts.
+//! Judges a change by the settings of the base as well: if the change edits the definition of what is measured, its
+//! code and its cases are also measured with the old settings and checks, and the worse verdict counts.
 
 use std::path::Path;
 
@@ -41,8 +40,8 @@ pub(super) struct SettingsBefore {
     furnished: Option<Furnished>,
 }
 
-/// The old settings, if the change edits them. None if the base has no settings or they cannot be
-/// read; the notes on edits report that.
+/// The old settings, if the change edits them. None if the base has no settings or they cannot be read; the notes on
+/// edits report that.
 pub(super) fn of_the_base(
     config: &Config,
     request: &GateRequest,
@@ -92,8 +91,7 @@ pub(super) fn of_the_base(
     })
 }
 
-/// The commit of the base, and the text of its configuration; none if the change is judged by this
-/// text anyway.
+/// The commit of the base, and the text of its configuration; none if the change is judged by this text anyway.
 pub(super) fn text_of_the_base(config: &Config, request: &GateRequest) -> Option<(Oid, String)> {
     if request.by_the_base {
         return None;
@@ -118,8 +116,7 @@ pub(super) fn edited_files(
     rule_files::edited(base, &items, (request.login.as_ref(), &request.hint))
 }
 
-/// Reads the configuration of the base. It may name files that only the base has; then these files
-/// are written first.
+/// Reads the configuration of the base. It may name files that only the base has; then these files are written first.
 pub(super) fn read(
     registry: Registry,
     text: &str,
@@ -212,8 +209,8 @@ impl SettingsBefore {
         }
     }
 
-    /// Replaces the judgement by the judgement under the old settings if the latter is worse;
-    /// otherwise adds a note about it.
+    /// Replaces the judgement by the judgement under the old settings if the latter is worse; otherwise adds a note
+    /// about it.
     pub(super) fn settle_with_base(&self, judgement: &mut Judgement, mut by_base: Judgement) {
         let taken = self.taken();
         let word = by_base.verdict.verdict.as_str().replace('_', " ");
@@ -241,8 +238,7 @@ impl SettingsBefore {
         let text = format!("measured with {taken}, the verdict is {word} too");
         let reason = reason(ReasonCode::MeasuredAsBase, None, &text);
         judgement.verdict.reasons.push(reason);
-        // The change passes with only its own settings or only its own rules, but not with both old
-        // ones together.
+        // The change passes with only its own settings or only its own rules, but not with both old ones together.
         let own_rules = by_base.verdict.reasons.into_iter();
         let mut own_rules = own_rules.filter(|reason| reason.code == ReasonCode::OwnRules);
         if let Some(reason) = own_rules.next() {

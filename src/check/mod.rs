@@ -100,13 +100,12 @@ pub(crate) struct CheckRequest {
     pub(crate) out: Option<PathBuf>,
     /// What to do with the inputs.
     pub(crate) mode: CheckMode,
-    /// The masker that removes secrets from everything that is written; none if no secrets are
-    /// known.
+    /// The masker that removes secrets from everything that is written; none if no secrets are known.
     pub(crate) masker: Option<Arc<Masker>>,
     /// Whether the base of a change is measured; the base may not have had the probe yet.
     pub(crate) is_base: bool,
-    /// Whether other people can read the written files, as in a workflow: then, if the
-    /// configuration does not allow texts of answers to be stored, no file contains them.
+    /// Whether other people can read the written files, as in a workflow: then, if the configuration does not allow
+    /// texts of answers to be stored, no file contains them.
     pub(crate) is_shared: bool,
 }
 
@@ -127,8 +126,8 @@ impl CheckRequest {
         }
     }
 
-    /// The report in the form in which it is written: without known secrets and, if other people
-    /// can read it, without the texts that the configuration does not keep.
+    /// The report in the form in which it is written: without known secrets and, if other people can read it, without
+    /// the texts that the configuration does not keep.
     fn written_report(&self, report: Report, config: &Config) -> anyhow::Result<Report> {
         let report = match self.is_shared && config.baseline.texts == KeptTexts::None {
             true => texts::shortened(report, KeptTexts::None)?,
@@ -173,8 +172,7 @@ pub(crate) struct Checked {
     pub(crate) report: Report,
     /// The output folder.
     pub(crate) out: PathBuf,
-    /// The lines for the `.gitignore` at the top of the repository: they name the files that the
-    /// pipeline leaves there.
+    /// The lines for the `.gitignore` at the top of the repository: they name the files that the pipeline leaves there.
     pub(crate) ignorable: BTreeSet<String>,
 }
 
@@ -237,13 +235,13 @@ pub(crate) struct GateRequest {
     pub(crate) advisory: bool,
     /// The pull request on which a regression can be approved; none if there is no pull request.
     pub(crate) approval: Option<approval::ApprovalSite>,
-    /// Whether the configuration comes from the base branch, so that its differences from an older
-    /// commit are not edits of the change.
+    /// Whether the configuration comes from the base branch, so that its differences from an older commit are not edits
+    /// of the change.
     pub(crate) by_the_base: bool,
     /// A finished report to judge without changes; then no pipeline is run.
     pub(crate) report: Option<PathBuf>,
-    /// The base that the run of this report has measured itself. It replaces stored reports if the
-    /// configuration allows a job to measure the base.
+    /// The base that the run of this report has measured itself. It replaces stored reports if the configuration allows
+    /// a job to measure the base.
     pub(crate) base_of_the_run: Option<BaseOfTheRun>,
 }
 
@@ -299,13 +297,12 @@ impl Judged {
 
 /// Runs a check and writes its reports.
 ///
-/// `proceed` is called once, when the unchanged inputs have been measured and the cost of the rest
-/// is known.
+/// `proceed` is called once, when the unchanged inputs have been measured and the cost of the rest is known.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if the configuration, the cases or the request are
-/// wrong; any other error if the measurement was impossible.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if the configuration, the cases or the request are wrong; any other error if
+/// the measurement was impossible.
 pub(crate) fn check(
     request: &CheckRequest,
     observer: &dyn Observer,

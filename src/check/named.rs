@@ -12,8 +12,7 @@ pub(crate) fn configuration(config: &Config) -> String {
     named(config.name.clone(), &config.root, &config.file)
 }
 
-/// The name of a configuration that perhaps cannot be read: the name in its text, or else a name
-/// made from its path.
+/// The name of a configuration that perhaps cannot be read: the name in its text, or else a name made from its path.
 pub(super) fn named(name: Option<String>, root: &Path, file: &Path) -> String {
     let path = || Some(folder(root)?.join(file.file_stem()?));
     let name = name
@@ -22,8 +21,8 @@ pub(super) fn named(name: Option<String>, root: &Path, file: &Path) -> String {
     file::slug(&name)
 }
 
-/// The name of a configuration that is not in the work tree: from its text, if that could be read,
-/// or else from its path in the repository.
+/// The name of a configuration that is not in the work tree: from its text, if that could be read, or else from its
+/// path in the repository.
 pub(super) fn name_at(text: Option<&str>, file: &Path) -> String {
     let by_path = || file.with_extension("").display().to_string();
     file::slug(&text.and_then(config::name).unwrap_or_else(by_path))

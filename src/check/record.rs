@@ -67,8 +67,8 @@ pub(crate) struct Recomputed {
     pub(crate) measured_by: String,
     /// The version of kelvin that computed the figures again.
     pub(crate) recomputed_by: String,
-    /// Whether the distances between the decisions were computed again too. Otherwise the stored
-    /// distances are used, because this version does not know how they were computed.
+    /// Whether the distances between the decisions were computed again too. Otherwise the stored distances are used,
+    /// because this version does not know how they were computed.
     pub(crate) distances: bool,
     /// How many figures were computed again.
     pub(crate) figures: usize,

@@ -27,8 +27,7 @@ pub(crate) struct RegressionRequest {
     pub(crate) against: Option<String>,
     /// The metrics to compare; if empty, those that are shown by default.
     pub(crate) metrics: Vec<String>,
-    /// The name of the configuration, if the repository has several; by default the name in its
-    /// file.
+    /// The name of the configuration, if the repository has several; by default the name in its file.
     pub(crate) name: Option<String>,
     /// Traces of chains that another tool has recorded, to be read in place of reports: a file or a folder.
     pub(crate) traces: Option<PathBuf>,
@@ -135,8 +134,7 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
 /// How many traces of a version are used at most, the newest ones.
 const NEWEST: usize = 20;
 
-/// Compares the newest version of each chain with the previous one, in the order of semantic
-/// versions.
+/// Compares the newest version of each chain with the previous one, in the order of semantic versions.
 fn of_traces(path: &Path, request: &RegressionRequest) -> anyhow::Result<Compared> {
     let traces = trace::read(path)?;
     let chains = trace::chains(&traces.traces);

@@ -28,8 +28,7 @@ pub(crate) struct RejudgeRequest {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] if some or all answers of the report are missing, or the configuration has no
-/// judge.
+/// A [`Misuse`] if some or all answers of the report are missing, or the configuration has no judge.
 pub(crate) fn rejudge(
     request: &RejudgeRequest,
     observer: &dyn Observer,

@@ -1,5 +1,4 @@
-//! Computes the scores of a stored report, or of recorded traces, by other rules, without running a
-//! pipeline.
+//! Computes the scores of a stored report, or of recorded traces, by other rules, without running a pipeline.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -81,8 +80,8 @@ pub(crate) struct RescoredChain {
     pub(crate) mean: Option<f64>,
     /// The band of the mean.
     pub(crate) band: Option<&'static str>,
-    /// How much lower the mean is than the mean of the newest traces of the previous version; null
-    /// if there is no earlier mean.
+    /// How much lower the mean is than the mean of the newest traces of the previous version; null if there is no
+    /// earlier mean.
     pub(crate) drop: Option<f64>,
     /// How many stored scores differ from the new ones by more than rounding errors.
     pub(crate) drifted: usize,
@@ -136,8 +135,8 @@ pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
     Ok(Rescored::Report(Box::new(checked)))
 }
 
-/// Whether a path contains traces: a folder, a file in a format that is not used for reports, or a
-/// file without the section of a probe.
+/// Whether a path contains traces: a folder, a file in a format that is not used for reports, or a file without the
+/// section of a probe.
 fn are_traces(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     match ending {

@@ -1,6 +1,6 @@
-//! Judges a change by the rules of the base as well. A change that edits its own rules, or the
-//! definition of what is measured, gets a notice. It is also judged by the old rules, and if only
-//! its own rules let it pass, the first reason says so.
+//! Judges a change by the rules of the base as well. A change that edits its own rules, or the definition of what is
+//! measured, gets a notice. It is also judged by the old rules, and if only its own rules let it pass, the first reason
+//! says so.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,9 +24,8 @@ pub(super) struct RulesBefore {
     pub(super) config: Config,
 }
 
-/// The configuration of the head with the sections `gate` and `baseline` and the `name` of the
-/// base. None if these are the same, if the base has none, or if it cannot be read; the notes on
-/// edits report all of this.
+/// The configuration of the head with the sections `gate` and `baseline` and the `name` of the base. None if these are
+/// the same, if the base has none, or if it cannot be read; the notes on edits report all of this.
 pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<RulesBefore> {
     let (commit, text) = measure::text_of_the_base(config, request)?;
     let with = (request.login.as_ref(), &request.hint);
@@ -52,8 +51,7 @@ impl RulesBefore {
         self.config.baseline == config.baseline && self.config.name == config.name
     }
 
-    /// Puts a reason first if only the rules of the change let it pass, or if nobody knows whether
-    /// the old rules would.
+    /// Puts a reason first if only the rules of the change let it pass, or if nobody knows whether the old rules would.
     pub(super) fn settle_with_base(
         &self,
         judgement: &mut Judgement,
@@ -87,9 +85,9 @@ impl RulesBefore {
         judgement.verdict.reasons.insert(0, reason);
     }
 
-    /// Uses the judgement by the old rules if it is a regression and the old rules say who may
-    /// approve it: a change that causes a regression must not choose its own rules. That judgement
-    /// is then shown, published and sent for approval.
+    /// Uses the judgement by the old rules if it is a regression and the old rules say who may approve it: a change
+    /// that causes a regression must not choose its own rules. That judgement is then shown, published and sent for
+    /// approval.
     fn take_over(&self, judgement: &mut Judgement, mut by_base: Judgement) {
         // The re-runs for both judgements are counted in the judgement that is returned.
         by_base.reruns += judgement.reruns;
@@ -108,10 +106,10 @@ impl RulesBefore {
 /// The name of the file of calibrations in messages.
 const CALIBRATION: &str = "calibration of the judges";
 
-/// A sentence for each part of the configuration that the change edits, and for each edited file
-/// that defines what is measured, compared with the base commit. Without a base commit there is no
-/// sentence; if the base commit could not be fetched, a sentence says that nobody knows.
-/// `is_passed`: whether the change was compared with a report of the base, and passes.
+/// A sentence for each part of the configuration that the change edits, and for each edited file that defines what is
+/// measured, compared with the base commit. Without a base commit there is no sentence; if the base commit could not be
+/// fetched, a sentence says that nobody knows. `is_passed`: whether the change was compared with a report of the base,
+/// and passes.
 pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bool) -> Vec<Reason> {
     let with = (request.login.as_ref(), &request.hint);
     let code = match is_passed {
@@ -133,8 +131,8 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
     let commit = baseline::short(oid);
     let base = match files.remove(0) {
         Ok(Some(base)) => base,
-        // A new configuration brings new rules. If there is a report to compare with, the base must
-        // have had its rules in another place, e.g. in a folder that the change moves.
+        // A new configuration brings new rules. If there is a report to compare with, the base must have had its rules
+        // in another place, e.g. in a folder that the change moves.
         Ok(None) => {
             return vec![warning(
                 code,
@@ -185,9 +183,8 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
             let base = base.ok()?;
             let head = std::fs::read(config.root.join(path)).ok()?;
             let Some(base) = base else {
-                // A new calibration also declares that judges are fit. Any other file that the base
-                // does not have under this name belongs to another setting, or is not stored in
-                // git.
+                // A new calibration also declares that judges are fit. Any other file that the base does not have under
+                // this name belongs to another setting, or is not stored in git.
                 return (*what == CALIBRATION && is_tried).then(|| {
                     warning(
                         ReasonCode::EditsMeasure,

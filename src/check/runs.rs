@@ -43,8 +43,7 @@ pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
         name: request.name.as_deref(),
         login: request.login.as_ref(),
     };
-    // The page shows every run; drops are computed only from runs of the default branch, in the
-    // order of its history.
+    // The page shows every run; drops are computed only from runs of the default branch, in the order of its history.
     let (runs, mut read) = past::read(&sources);
     let mut of_line = ReadReports::default();
     let line = past::ordered(&root, runs.clone(), request.now, &mut of_line);

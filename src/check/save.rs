@@ -42,8 +42,7 @@ pub(crate) fn writer(variables: &Variables<'_>) -> Option<BranchWriter> {
     })
 }
 
-/// Reads the report of a finished check: the given file, or the report in the folder of the
-/// configuration.
+/// Reads the report of a finished check: the given file, or the report in the folder of the configuration.
 ///
 /// # Errors
 ///
@@ -63,8 +62,7 @@ pub(crate) fn finished(
         .map_err(|error| Misuse::new(format!("`{shown}` cannot be a baseline: {error:#}")).into())
 }
 
-/// Whether the branch of reports in this clone has a report of this configuration; the remote is
-/// not contacted.
+/// Whether the branch of reports in this clone has a report of this configuration; the remote is not contacted.
 pub(crate) fn is_one_kept(config: &Config) -> bool {
     let Ok(repo) = baseline::open(&config.root) else {
         return false;
@@ -81,8 +79,8 @@ pub(crate) fn is_one_kept(config: &Config) -> bool {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] if the report does not cover the whole check of that commit, or if there is no
-/// remote; any other error if the branch cannot be written.
+/// A [`Misuse`] if the report does not cover the whole check of that commit, or if there is no remote; any other error
+/// if the branch cannot be written.
 pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     let (config, report) = (request.config, request.report);
     let refuse = |what: &str, help: &str| Err(Misuse::new(what.to_owned()).help(help).into());
@@ -199,9 +197,8 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A message if a report was measured with another configuration: all configurations in one folder
-/// write the same file. A report of an older Kelvin names no configuration; then its settings are
-/// compared.
+/// A message if a report was measured with another configuration: all configurations in one folder write the same file.
+/// A report of an older Kelvin names no configuration; then its settings are compared.
 fn of_another(config: &Config, report: &Report) -> Option<String> {
     let wanted = named::file_of(config);
     if let Some(measured) = &report.run.session.configuration {
@@ -211,8 +208,7 @@ fn of_another(config: &Config, report: &Report) -> Option<String> {
             )
         });
     }
-    // Another version may describe settings differently, and a run in another tool had no
-    // configuration.
+    // Another version may describe settings differently, and a run in another tool had no configuration.
     let is_told = report.tool.version == env!("CARGO_PKG_VERSION")
         && report.run.seed == config.seed
         && !report.is_evaluation();

@@ -57,9 +57,8 @@ pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<
 /// The judgement, and the base if it was measured for this judgement, in part or as a whole.
 type Settled = (Judgement, Option<Report>);
 
-/// Judges, and puts a reason first if the change edits the rules by which it is judged. Only two
-/// kinds of reasons come before it: the effects of such an edit, and a baseline source that could
-/// not be reached.
+/// Judges, and puts a reason first if the change edits the rules by which it is judged. Only two kinds of reasons come
+/// before it: the effects of such an edit, and a baseline source that could not be reached.
 pub(super) fn judge(
     request: &GateRequest,
     config: &Config,
@@ -74,8 +73,7 @@ pub(super) fn judge(
         config,
         &side.report(),
         judgement.base.as_ref(),
-        // A job that publishes for another run does not run cases again itself; the other run has
-        // already done so.
+        // A job that publishes for another run does not run cases again itself; the other run has already done so.
         request.rerun && (side.can_be_run() || request.by_the_base),
     ));
     let report = side.report();
@@ -137,8 +135,8 @@ impl FoundBaseline {
 /// The request, and the observer of the progress.
 type Asked<'a> = (&'a GateRequest, &'a dyn Observer);
 
-/// Judges by the rules of the head. If the change edits the rules and passes, it is also judged by
-/// the rules of the base.
+/// Judges by the rules of the head. If the change edits the rules and passes, it is also judged by the rules of the
+/// base.
 fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyhow::Result<Settled> {
     if let Some(judgement) = unknown(&side.report()) {
         return Ok((judgement, None));
@@ -163,8 +161,7 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyho
     Ok((judgement, base))
 }
 
-/// If a change edits the definition of what is measured and passes, judges it by the settings of
-/// the base as well.
+/// If a change edits the definition of what is measured and passes, judges it by the settings of the base as well.
 fn as_the_base_measures(
     asked: Asked<'_>,
     config: &Config,
@@ -261,8 +258,7 @@ fn look_up(
     })
 }
 
-/// The base according to the run that measured it: its records, and the figures that follow from
-/// them.
+/// The base according to the run that measured it: its records, and the figures that follow from them.
 fn as_the_run_says(
     request: &GateRequest,
     config: &Config,
@@ -349,8 +345,8 @@ fn weigh(
         base_at.is_some(),
         incomparable.clone(),
     );
-    // If a case still varies after re-runs, the verdict is inconclusive, with a warning. The result
-    // must be the same here, when the report of such a run is only read.
+    // If a case still varies after re-runs, the verdict is inconclusive, with a warning. The result must be the same
+    // here, when the report of such a run is only read.
     let withheld = texts::are_withheld(config, &[base, &head]);
     let of_the_run = asked.0.base_of_the_run.as_ref();
     if of_the_run.is_some_and(|said| said.was_rerun && config.baseline.compute) {
@@ -438,8 +434,7 @@ fn known(side: &dyn JudgedSide) -> Result<Report, Box<Judgement>> {
     }
 }
 
-/// The differences between two runs apart from their figures, and the parts of the base that were
-/// left out.
+/// The differences between two runs apart from their figures, and the parts of the base that were left out.
 fn what_differs(
     (base, provenance): (&Report, &Provenance),
     head: &Report,
@@ -458,9 +453,8 @@ fn what_differs(
     told
 }
 
-/// The commit of the base, if it can be run together with the head. Otherwise a base that was
-/// measured on another day may differ only because of that, and the noise of a base that was
-/// measured once is not known.
+/// The commit of the base, if it can be run together with the head. Otherwise a base that was measured on another day
+/// may differ only because of that, and the noise of a base that was measured once is not known.
 fn commit_that_runs_again(
     config: &Config,
     provenance: &Provenance,
@@ -490,8 +484,8 @@ fn of_items_of_the_head(
     ))
 }
 
-/// Lets the gate compare, and runs doubtful cases again, until there is a verdict. The base is
-/// checked out only if the gate needs it.
+/// Lets the gate compare, and runs doubtful cases again, until there is a verdict. The base is checked out only if the
+/// gate needs it.
 ///
 /// # Errors
 ///
@@ -523,8 +517,8 @@ fn look_until_decided(
     }
 }
 
-/// Puts first what the reader has to know about the base: facts that could not be checked, and
-/// reports that were left out.
+/// Puts first what the reader has to know about the base: facts that could not be checked, and reports that were left
+/// out.
 fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Reason>) {
     let only = (!left_out.is_empty()).then(|| Reason {
         code: ReasonCode::LeftOut,
@@ -532,8 +526,7 @@ fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Rea
         metric: None,
         text: Difference::LeftOut { probes: left_out }.words(&verdict.common_nouns()),
     });
-    // Pages show only the first reason, so reasons that only inform come after those that count
-    // against the change.
+    // Pages show only the first reason, so reasons that only inform come after those that count against the change.
     let (told, warned): (Vec<Reason>, Vec<Reason>) = unchecked
         .into_iter()
         .partition(|reason| reason.effect.is_none());
@@ -562,9 +555,9 @@ fn counted_once(side: ComparedSide, report: &Report) -> Option<Difference> {
     (cases > 0).then_some(Difference::CountedOnce { side, cases })
 }
 
-/// If the answers of a run depend on the order of its inputs, a comparison of its figures also
-/// compares orders. So the verdict says that the pipeline remembers earlier calls, and it does not
-/// pass: nothing shows that the change is not worse.
+/// If the answers of a run depend on the order of its inputs, a comparison of its figures also compares orders. So the
+/// verdict says that the pipeline remembers earlier calls, and it does not pass: nothing shows that the change is not
+/// worse.
 fn doubt_order(head: &Report, verdict: &mut Verdict) {
     let mut notices = head.notices.iter();
     let notice = notices.find(|notice| notice.code == Code::own("order_matters"));

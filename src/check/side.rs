@@ -44,13 +44,13 @@ struct Meanings {
     tried: Vec<String>,
 }
 
-/// Finds the report that an argument names. The prefixes `file:`, `run:` and `rev:` choose the
-/// kind; without a prefix, it is the only one of the three that exists.
+/// Finds the report that an argument names. The prefixes `file:`, `run:` and `rev:` choose the kind; without a prefix,
+/// it is the only one of the three that exists.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] if the argument names none of them, or several; any other error if the report
-/// exists and cannot be used.
+/// A [`Misuse`] if the argument names none of them, or several; any other error if the report exists and cannot be
+/// used.
 pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Result<ReportSide> {
     if let Some(path) = text.strip_prefix("file:") {
         return file(registry, Path::new(path), config);
@@ -105,8 +105,7 @@ pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Res
 fn meanings(text: &str, root: &Path) -> anyhow::Result<Meanings> {
     let mut tried = Vec::new();
     let path = Path::new(text);
-    // A folder is not a report, but an error message about the folder helps more than "nothing was
-    // found".
+    // A folder is not a report, but an error message about the folder helps more than "nothing was found".
     let file = path.exists();
     if !file {
         tried.push("there is no such file".to_owned());

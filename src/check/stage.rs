@@ -55,8 +55,8 @@ struct FoundSoFar {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if the configuration, the items or the request are
-/// wrong; and the error of `then`.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if the configuration, the items or the request are wrong; and the error of
+/// `then`.
 pub(super) fn with<T>(
     request: &CheckRequest,
     events: &dyn Observer,
@@ -74,8 +74,7 @@ pub(super) fn with<T>(
         CheckMode::Resume => Start::Resume,
         CheckMode::Run | CheckMode::DryRun => Start::Fresh,
     };
-    // The folder is locked until the end. The runner of a probe that works at the top locks it
-    // itself.
+    // The folder is locked until the end. The runner of a probe that works at the top locks it itself.
     let _claim = match sides.iter().any(|side| side.kind.folder().is_none()) {
         true => None,
         false => Some(run::claim(&out)?),
@@ -204,8 +203,8 @@ impl Stage<'_> {
         self.notices.push(Notice::new(NoticeCode::Cache, text));
     }
 
-    /// Checks whether the code of the pipeline is unchanged since the run began. If it has changed,
-    /// it is not known which code gave which answer, so no result of the run is stored.
+    /// Checks whether the code of the pipeline is unchanged since the run began. If it has changed, it is not known
+    /// which code gave which answer, so no result of the run is stored.
     fn confirm(&self) -> anyhow::Result<()> {
         if let Some(watch) = self.watch {
             watch.look_at_the_end();
@@ -329,8 +328,7 @@ impl Stage<'_> {
         assemble(kinds, run, findings, notices)
     }
 
-    /// The findings of each probe. They are computed once and shared by all callers, until the next
-    /// run.
+    /// The findings of each probe. They are computed once and shared by all callers, until the next run.
     fn findings(&self) -> Vec<Findings> {
         let mut found = self.found.borrow_mut();
         // A signal may come at any time, and also stops a runner that is idle.
@@ -366,8 +364,8 @@ impl Stage<'_> {
     }
 }
 
-/// The ending of a run, from the endings of its probes: if something stopped one probe, it stopped
-/// the run, and the run fails if a probe measured nothing.
+/// The ending of a run, from the endings of its probes: if something stopped one probe, it stopped the run, and the run
+/// fails if a probe measured nothing.
 pub(super) fn joined(endings: impl Iterator<Item = Ending>) -> Ending {
     let endings: Vec<Ending> = endings.collect();
     [
@@ -416,8 +414,8 @@ pub(super) fn assemble(
     Report::new(run, sections, metrics, notices)
 }
 
-/// Says which files of the code changed during the run, and what to do. Such a run has no figures,
-/// because it is not known which code gave which answer.
+/// Says which files of the code changed during the run, and what to do. Such a run has no figures, because it is not
+/// known which code gave which answer.
 fn changed_notice(changes: &str) -> Notice {
     Notice::new(
         NoticeCode::Changed,

@@ -15,8 +15,7 @@ use kelvin_run::config::Config;
 /// Searches for stored reports of the base's code.
 type Find<'s> = dyn Fn(&Report) -> Others + 's;
 
-/// Finds stored reports of the base's code. The search is only made if the verdict is inconclusive
-/// without them.
+/// Finds stored reports of the base's code. The search is only made if the verdict is inconclusive without them.
 #[derive(Default)]
 pub(super) struct StoredReports<'s> {
     find: Option<Box<Find<'s>>>,
@@ -30,8 +29,7 @@ pub(super) struct ReportBeside {
 }
 
 impl<'s> StoredReports<'s> {
-    /// The stored reports of a base; none if the base was measured just now, or was given as a
-    /// file.
+    /// The stored reports of a base; none if the base was measured just now, or was given as a file.
     pub(super) fn of(
         request: &'s GateRequest,
         config: &'s Config,
@@ -133,8 +131,8 @@ fn find(request: &GateRequest, config: &Config, base: (&Report, &Provenance)) ->
     }
 }
 
-/// Passes a search for stored reports to `then`. The search reads no artifacts, measures nothing,
-/// and finds the configuration by its name; a caller that needs more can change it.
+/// Passes a search for stored reports to `then`. The search reads no artifacts, measures nothing, and finds the
+/// configuration by its name; a caller that needs more can change it.
 pub(super) fn search_stored<T>(
     request: &GateRequest,
     config: &Config,

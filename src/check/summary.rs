@@ -90,8 +90,7 @@ fn period(since: &str, until: Option<&str>, now: i64) -> Result<Period, Misuse> 
     Ok(Period { since, until })
 }
 
-/// Rejects a metric that no run has ever had: a misspelt name would look like a period without a
-/// finding.
+/// Rejects a metric that no run has ever had: a misspelt name would look like a period without a finding.
 pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(), Misuse> {
     let is_known = |metric: &&String| runs.iter().any(|run| run.figures.contains_key(*metric));
     let Some(unknown) = metrics.iter().find(|metric| !is_known(metric)) else {

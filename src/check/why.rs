@@ -1,5 +1,5 @@
-//! Adds to each reason of a verdict why its example item got a bad result: a figure only shows that
-//! the pipeline got worse, but the record of the item says why.
+//! Adds to each reason of a verdict why its example item got a bad result: a figure only shows that the pipeline got
+//! worse, but the record of the item says why.
 
 use kelvin_gate::policy::Effect;
 use kelvin_gate::report::Report;

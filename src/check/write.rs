@@ -19,8 +19,8 @@ use kelvin_run as run;
 pub(super) struct JudgedPage<'j> {
     /// The verdict.
     judgement: &'j Judgement,
-    /// Whether the page stays in the folder with the files of the run. A workflow keeps the page
-    /// without them, so its page has no links to them.
+    /// Whether the page stays in the folder with the files of the run. A workflow keeps the page without them, so its
+    /// page has no links to them.
     stays_with_files: bool,
 }
 
@@ -101,8 +101,8 @@ fn both(
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if the folder was not made by this program; any other
-/// error if a file cannot be written.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if the folder was not made by this program; any other error if a file cannot
+/// be written.
 pub(crate) fn report(report: &Report, out: &Path) -> anyhow::Result<()> {
     let _claim = run::claim(out)?;
     run_files(report, out, &|_, _| None, None)
@@ -133,8 +133,7 @@ pub(super) fn judged_page(
     )
 }
 
-/// The text of an item, or of one of its parts, as it was written; none if the file is missing or
-/// has changed since.
+/// The text of an item, or of one of its parts, as it was written; none if the file is missing or has changed since.
 pub(super) fn text(report: &Report, out: &Path, item: &str, part: Option<&str>) -> Option<String> {
     let mut sections = report.probes.iter();
     let input = sections.find_map(|(_, section)| section.input(item, part))?;
@@ -154,8 +153,8 @@ fn html(
     })
 }
 
-/// The input, the output and the conversation of an item in the folder of the report, if they
-/// exist; paths are relative to the folder.
+/// The input, the output and the conversation of an item in the folder of the report, if they exist; paths are relative
+/// to the folder.
 fn files_of(report: &Report, out: &Path, probe: &str, item: &str) -> Vec<(&'static str, String)> {
     let Some(kind) = report.probes.kind(probe) else {
         return Vec::new();

@@ -56,8 +56,7 @@ pub(super) fn after(
         }
         None => step(args, checked, configured.as_ref(), first.is_some()),
         Some(judgement) if judgement.verdict.verdict == Word::NoBaseline => {
-            // If the baseline is turned off, no source was asked, and a saved base would not be
-            // used either.
+            // If the baseline is turned off, no source was asked, and a saved base would not be used either.
             let is_off = judgement.tried.is_empty();
             match is_off {
                 true => view(args).next(),
@@ -67,8 +66,7 @@ pub(super) fn after(
             }
         }
         Some(judgement) if judgement.asks_nothing() => view(args).next(),
-        // A repeated run would be invalid too, until git ignores the files that the pipeline
-        // leaves.
+        // A repeated run would be invalid too, until git ignores the files that the pipeline leaves.
         Some(_) if checked.report.run.ending == Ending::Changed => {
             let line = ignoring(&args.config, &checked.ignorable);
             line.map_or_else(String::new, |line| format!("next: {line}\n"))
@@ -83,8 +81,8 @@ pub(super) fn after(
     Masker::of_environment([]).text(&text).into_owned()
 }
 
-/// The next step if no call gave an answer. The doctor is suggested only if it can find a problem:
-/// for a pipeline that merely fails, it reports that everything is there.
+/// The next step if no call gave an answer. The doctor is suggested only if it can find a problem: for a pipeline that
+/// merely fails, it reports that everything is there.
 fn nothing_came(
     args: &CheckArgs,
     registry: Registry,
@@ -127,8 +125,8 @@ fn failure(first: &FailedInvocation<'_>) -> String {
     text
 }
 
-/// The command that repeats a call, for pasting into a shell. None if the pipeline is not a
-/// command, or the call was made in a workspace that no longer exists.
+/// The command that repeats a call, for pasting into a shell. None if the pipeline is not a command, or the call was
+/// made in a workspace that no longer exists.
 fn by_hand(
     (registry, configured): (Registry, &Config),
     out: &Path,
@@ -153,8 +151,8 @@ fn by_hand(
     })
 }
 
-/// The kind of probe whose files are in a folder of a run: the kind with that folder name, or the
-/// kind whose items have their folders at the top.
+/// The kind of probe whose files are in a folder of a run: the kind with that folder name, or the kind whose items have
+/// their folders at the top.
 fn kind_of(registry: Registry, folder: &Path) -> Option<&'static dyn Kind> {
     let top = folder.components().next()?.as_os_str().to_str();
     let mut kinds = registry.kinds().iter().copied();
@@ -162,8 +160,8 @@ fn kind_of(registry: Registry, folder: &Path) -> Option<&'static dyn Kind> {
     named.or_else(|| kinds.find(|kind| kind.folder().is_none()))
 }
 
-/// The command with its paths in place of the placeholders. A path with quotes is possible only if
-/// the command itself contains no quotes.
+/// The command with its paths in place of the placeholders. A path with quotes is possible only if the command itself
+/// contains no quotes.
 fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<String> {
     let quotes = command.contains(['\'', '"', '`', '\\']);
     let below = |path: &Path| -> PathBuf { path.strip_prefix(root).unwrap_or(path).to_path_buf() };
@@ -186,8 +184,8 @@ fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<Str
     Some(filled)
 }
 
-/// The next step. Files that git neither tracks nor ignores prevent the reuse of answers, so advice
-/// about them comes first.
+/// The next step. Files that git neither tracks nor ignores prevent the reuse of answers, so advice about them comes
+/// first.
 fn step(args: &CheckArgs, checked: &Checked, config: Option<&Config>, some_failed: bool) -> String {
     let report = &checked.report;
     let again = args.again().command();
@@ -201,8 +199,7 @@ fn step(args: &CheckArgs, checked: &Checked, config: Option<&Config>, some_faile
     }
 }
 
-/// The command that makes git ignore the files that the pipeline leaves in the repository; none if
-/// it leaves no files.
+/// The command that makes git ignore the files that the pipeline leaves in the repository; none if it leaves no files.
 fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
     let root = check::folder(config).ok().filter(|_| !lines.is_empty())?;
     let top = git::top(&root);
@@ -214,8 +211,7 @@ fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
     let lines: Vec<String> = lines.iter().map(|line| quoted(line)).collect();
     // The added rule must not be appended to a last line without a line break.
     let line = format!(r"printf '\n%s\n' {} >> {file}", lines.join(" "));
-    // If the path contains a character that a line cannot show, the pasted command would add
-    // another rule.
+    // If the path contains a character that a line cannot show, the pasted command would add another rule.
     (safe::lines(&line) == line).then_some(line)
 }
 
@@ -253,8 +249,7 @@ fn needs_a_base(config: &Config) -> bool {
     asks && !config.baseline.compute && !check::is_one_kept(config)
 }
 
-/// Explains how to save this report as a base after a commit, because a report of uncommitted
-/// changes cannot be saved.
+/// Explains how to save this report as a base after a commit, because a report of uncommitted changes cannot be saved.
 fn once_committed(args: &CheckArgs, more: Option<NonZeroUsize>) -> String {
     let check = args.again_with(more.or(args.repeats));
     match (check.command(), save(args).command()) {

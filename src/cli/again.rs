@@ -17,8 +17,8 @@ pub(super) fn name_of(value: impl ValueEnum) -> String {
 /// The condition under which a failed command should be repeated.
 pub(super) const MENDED: &str = "when that is fixed";
 
-/// A command, word by word as a shell reads it. If one line cannot show a word unchanged, the
-/// pasted command would be a different one, so then no command is suggested.
+/// A command, word by word as a shell reads it. If one line cannot show a word unchanged, the pasted command would be a
+/// different one, so then no command is suggested.
 #[derive(Clone, Debug)]
 pub(super) struct Again {
     words: Option<Vec<String>>,
@@ -47,8 +47,7 @@ impl Again {
     /// Adds one word with any content.
     pub(super) fn word(mut self, word: impl AsRef<OsStr>) -> Self {
         let shown = word.as_ref().to_str().filter(|word| {
-            // A line of a terminal shows neither several spaces in a row nor characters without a
-            // width.
+            // A line of a terminal shows neither several spaces in a row nor characters without a width.
             word.chars()
                 .all(|sign| sign == ' ' || !sign.is_whitespace())
                 && safe::lines(word) == **word

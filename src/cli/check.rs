@@ -242,8 +242,8 @@ fn forecast(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
             return Err(Misuse::new(what).help("leave `--format junit` out").into());
         }
         CheckFormat::Text => {
-            // If the time of a call is not known, `--confirm` measures it with the first calls
-            // before the others are made.
+            // If the time of a call is not known, `--confirm` measures it with the first calls before the others are
+            // made.
             let next = args.again().switch("--confirm", bill.call.is_none());
             format!("{}\n{}", forecast::page(&bill), next.next())
         }
@@ -328,8 +328,8 @@ impl CheckArgs {
     }
 }
 
-/// Prints a finished check and its verdict, if there is one. The second part of `judged` limits how
-/// many changed answers are shown.
+/// Prints a finished check and its verdict, if there is one. The second part of `judged` limits how many changed
+/// answers are shown.
 pub(super) fn print(
     args: &CheckArgs,
     registry: Registry,

@@ -129,8 +129,8 @@ pub(super) fn main(args: CiArgs, registry: Registry) -> anyhow::Result<Exit> {
     progress.finish(ran.as_ref().ok().map(|ran| &ran.checked.report));
     let ran = ran?;
     if !dry_run {
-        // The report contains names of cases and text of the pipeline, and none of that may be read
-        // as a command by the runner.
+        // The report contains names of cases and text of the pipeline, and none of that may be read as a command by the
+        // runner.
         let on_github = super::on_github();
         if on_github {
             super::say(&commands::stop(&request.guard));
@@ -181,8 +181,8 @@ fn enter(folder: Option<&Path>, config: &Path) -> anyhow::Result<()> {
     no_link("config", config)
 }
 
-/// Rejects a path through a symbolic link. The rules of the base branch are read from the same path
-/// at its commit. A change that turns this path into a link would therefore choose other rules.
+/// Rejects a path through a symbolic link. The rules of the base branch are read from the same path at its commit. A
+/// change that turns this path into a link would therefore choose other rules.
 fn no_link(input: &str, path: &Path) -> anyhow::Result<()> {
     let Some(link) = file::link_on_the_way(path) else {
         return Ok(());
@@ -253,8 +253,8 @@ fn request(
     (request, entered.err().or(wrong))
 }
 
-/// Reports that the arguments of `kelvin ci`, or the inputs that became arguments, could not be
-/// read. The arguments that say where to report are used if they can be read.
+/// Reports that the arguments of `kelvin ci`, or the inputs that became arguments, could not be read. The arguments
+/// that say where to report are used if they can be read.
 pub(super) fn wrong_input(registry: Registry, line: &[OsString], error: &clap::Error) {
     let given = |name: &str| {
         let flag = format!("--{name}");

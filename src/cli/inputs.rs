@@ -1,7 +1,6 @@
-//! Reads the inputs of an action. They arrive as variables, named `INPUT_` and the input in upper
-//! case, and are passed to the parser as if they were on the command line. An argument on the
-//! command line takes precedence. So there is one list of inputs and one place where they are
-//! checked.
+//! Reads the inputs of an action. They arrive as variables, named `INPUT_` and the input in upper case, and are passed
+//! to the parser as if they were on the command line. An argument on the command line takes precedence. So there is one
+//! list of inputs and one place where they are checked.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -90,8 +89,7 @@ pub(super) fn with_inputs(
     line
 }
 
-/// The client for the repository whose workflow runs this. Without a token, it sends anonymous
-/// requests.
+/// The client for the repository whose workflow runs this. Without a token, it sends anonymous requests.
 ///
 /// # Errors
 ///

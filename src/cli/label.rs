@@ -119,8 +119,7 @@ pub(super) fn main(args: LabelArgs, registry: Registry) -> anyhow::Result<Exit> 
     })
 }
 
-/// Shows the pairs without a decision, each once. Returns whether the person stopped before the
-/// end.
+/// Shows the pairs without a decision, each once. Returns whether the person stopped before the end.
 fn ask_all(labelling: &mut Labelling, criterion: &str, ask: &dyn Ask) -> anyhow::Result<bool> {
     let all = labelling.pairs();
     let open = labelling.open_pairs()?;

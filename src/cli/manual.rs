@@ -1,6 +1,5 @@
-//! The description of the command line. `kelvin --help` shows the commands that a newcomer needs,
-//! one per line, and the names of all others. `kelvin completions` is for shells, and `kelvin man`
-//! writes the manual.
+//! The description of the command line. `kelvin --help` shows the commands that a newcomer needs, one per line, and the
+//! names of all others. `kelvin completions` is for shells, and `kelvin man` writes the manual.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -54,9 +53,9 @@ fn with_flags_after_files(text: &str) -> String {
     lines
 }
 
-/// Repairs the completions for elvish. They treat every word as a command and fail at the first
-/// word that is not one, such as the file in `kelvin lint FILE`. After the repair, a word counts as
-/// a command only if a command with this name exists.
+/// Repairs the completions for elvish. They treat every word as a command and fail at the first word that is not one,
+/// such as the file in `kelvin lint FILE`. After the repair, a word counts as a command only if a command with this
+/// name exists.
 fn after_arguments(text: &str) -> anyhow::Result<String> {
     const APPEND: &str = "        set command = $command';'$word\n";
     const GUARDED: &str = "        if (has-key $completions $command';'$word) {\n            \
@@ -117,8 +116,7 @@ const OTHERS: [(&str, &[&str]); 4] = [
     ("Files", &["lint", "schema", "cache", "completions", "man"]),
 ];
 
-/// The command with our own help text for the whole program; the help of each subcommand comes from
-/// clap.
+/// The command with our own help text for the whole program; the help of each subcommand comes from clap.
 pub(super) fn with_short_help(command: Command) -> Command {
     let text = help(&command);
     command.override_help(text)

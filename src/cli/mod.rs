@@ -127,8 +127,8 @@ enum Command {
 }
 
 impl Command {
-    /// Whether the command runs a pipeline or reads a run. Only such a command can fail because
-    /// there is no measurement.
+    /// Whether the command runs a pipeline or reads a run. Only such a command can fail because there is no
+    /// measurement.
     const fn measures(&self) -> bool {
         match self {
             Self::Init(_)
@@ -177,8 +177,8 @@ fn whole<const MOST: usize>(text: &str) -> Result<NonZeroUsize, String> {
     }
 }
 
-/// A random word that nobody can guess: the hashers of the standard library get their keys from the
-/// system's source of randomness.
+/// A random word that nobody can guess: the hashers of the standard library get their keys from the system's source of
+/// randomness.
 fn unguessable() -> String {
     let word = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", word(), word())
@@ -203,8 +203,7 @@ pub fn main(registry: Registry) -> ExitCode {
     exit.into()
 }
 
-/// The command line for the given kinds of probes: `--probe` accepts their names, and shows the
-/// question of each.
+/// The command line for the given kinds of probes: `--probe` accepts their names, and shows the question of each.
 fn command(registry: Registry) -> clap::Command {
     let named =
         |arg: clap::Arg| match arg.get_action().takes_values() && arg.get_id() == check::PROBE {
@@ -225,8 +224,8 @@ fn run(registry: Registry, line: Vec<OsString>) -> Exit {
     let args = match parsed(registry, &line) {
         Ok(args) => args,
         Err(error) => {
-            // Help and version are normal answers; every other error is a misuse, with exit code 1
-            // here and 2 in clap itself.
+            // Help and version are normal answers; every other error is a misuse, with exit code 1 here and 2 in clap
+            // itself.
             let exit = if error.use_stderr() {
                 Exit::Misused
             } else {
@@ -284,8 +283,8 @@ fn run(registry: Registry, line: Vec<OsString>) -> Exit {
     })
 }
 
-/// Prints an answer. A closed pipe (`| head`) is not an error. A full disk is one, which is
-/// reported at the end of the command.
+/// Prints an answer. A closed pipe (`| head`) is not an error. A full disk is one, which is reported at the end of the
+/// command.
 fn say(text: &str) {
     const ESCAPE: char = '\u{1b}';
     let said = match text.contains(ESCAPE) {
@@ -304,8 +303,7 @@ fn say(text: &str) {
 /// Why an answer could not be printed.
 static UNSAID: OnceLock<String> = OnceLock::new();
 
-/// Prints a remark together with an answer. In a workflow, external text in it must not be executed
-/// as a command.
+/// Prints a remark together with an answer. In a workflow, external text in it must not be executed as a command.
 fn say_remark(text: &str) {
     match on_github() {
         true => say(&commands::unbracketed(text)),
@@ -331,8 +329,8 @@ fn complain(error: &anyhow::Error) {
     }
 }
 
-/// Writes to standard error. In a workflow, no line of the text is executed as a command, even if
-/// it comes from a configuration, a case or an input.
+/// Writes to standard error. In a workflow, no line of the text is executed as a command, even if it comes from a
+/// configuration, a case or an input.
 fn write_error(text: &str) {
     let text = match on_github() {
         true => commands::inert(text),

@@ -1,5 +1,5 @@
-//! A column of names in a table, as wide as the longest name, because a truncated name cannot be
-//! searched for or copied.
+//! A column of names in a table, as wide as the longest name, because a truncated name cannot be searched for or
+//! copied.
 
 use kelvin_page::safe;
 

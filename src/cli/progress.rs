@@ -38,8 +38,7 @@ struct ProgressLines {
     spent: SpentSoFar,
 }
 
-/// The cost of the calls so far, if their prices are known. Answers from the cache cost nothing
-/// now.
+/// The cost of the calls so far, if their prices are known. Answers from the cache cost nothing now.
 #[derive(Clone, Copy, Default)]
 struct SpentSoFar {
     usd: Option<f64>,

@@ -268,8 +268,7 @@ fn rescore_quality(args: QualityArgs, registry: Registry) -> anyhow::Result<Exit
     }
 }
 
-/// The next step: two versions of a chain can be compared; for a single version, only its history
-/// can be shown.
+/// The next step: two versions of a chain can be compared; for a single version, only its history can be shown.
 fn next_after_quality(traces: &str, found: &RescoredTraces) -> String {
     let mut chains = found.chains.windows(2);
     match chains.any(|two| two[0].chain == two[1].chain) {

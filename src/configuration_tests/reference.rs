@@ -1,7 +1,6 @@
 //! The schema and the reference in the documentation match the types.
 
-//! The schema, its file and the documentation match. `KELVIN_UPDATE=1 cargo test` writes the files
-//! again.
+//! The schema, its file and the documentation match. `KELVIN_UPDATE=1 cargo test` writes the files again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

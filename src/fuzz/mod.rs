@@ -1,7 +1,7 @@
-//! The functions that the fuzzer calls, one for each kind of input file. Each takes any bytes. It
-//! panics if the reader of the file breaks a promise: if the reader crashes, and also if it reads
-//! something that the file does not say. `fuzz/` has the programs around these functions; the tests
-//! here pass the seeds of the repository to them, without a fuzzer.
+//! The functions that the fuzzer calls, one for each kind of input file. Each takes any bytes. It panics if the reader
+//! of the file breaks a promise: if the reader crashes, and also if it reads something that the file does not say.
+//! `fuzz/` has the programs around these functions; the tests here pass the seeds of the repository to them, without a
+//! fuzzer.
 
 use crate::registry::Registry;
 use kelvin_base::digest::Digest;
@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Writes the bytes to a file with this name and passes its path to `then`, because some readers
-/// take only files. The folder is made once for each thread, and removed when the thread ends.
+/// Writes the bytes to a file with this name and passes its path to `then`, because some readers take only files. The
+/// folder is made once for each thread, and removed when the thread ends.
 fn with_file<T>(name: &str, bytes: &[u8], then: impl FnOnce(&Path) -> T) -> T {
     thread_local! {
         static FOLDER: RefCell<Option<tempfile::TempDir>> = const { RefCell::new(None) };
@@ -69,8 +69,8 @@ pub fn archive(bytes: &[u8]) {
     }
 }
 
-/// The separator between the cases of one input. Several cases are needed because units of one case
-/// are swapped into another.
+/// The separator between the cases of one input. Several cases are needed because units of one case are swapped into
+/// another.
 const BETWEEN: char = '\u{c}';
 /// With more cases, each input would take seconds.
 const MOST_CASES: usize = 4;
@@ -80,9 +80,8 @@ const MOST_BYTES_OF_CASES: usize = 16 * 1024;
 ///
 /// # Panics
 ///
-/// Panics if the units of a case do not follow each other in its text, or if the text of a variant
-/// does not match its digest, cannot be read again, or has another preamble or another number of
-/// units than planned.
+/// Panics if the units of a case do not follow each other in its text, or if the text of a variant does not match its
+/// digest, cannot be read again, or has another preamble or another number of units than planned.
 pub fn case(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -165,8 +164,8 @@ const MOST_BYTES_OF_CONFIGURATION: usize = 64 * 1024;
 ///
 /// # Panics
 ///
-/// Panics if an error is not reported as one that the user can correct, or if the same text has
-/// another digest when it is read again.
+/// Panics if an error is not reported as one that the user can correct, or if the same text has another digest when it
+/// is read again.
 pub fn configuration(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -193,13 +192,11 @@ pub fn configuration(bytes: &[u8]) {
 /// Longer reports are slower to test and show nothing more.
 const MOST_BYTES_OF_REPORT: usize = 256 * 1024;
 
-/// Reads the bytes as a report, prints it in every format, and lets the gate compare it with
-/// itself.
+/// Reads the bytes as a report, prints it in every format, and lets the gate compare it with itself.
 ///
 /// # Panics
 ///
-/// Panics if a report changes when it is written and read again, or if it fails the gate against
-/// itself.
+/// Panics if a report changes when it is written and read again, or if it fails the gate against itself.
 pub fn report(bytes: &[u8]) {
     if bytes.len() > MOST_BYTES_OF_REPORT {
         return;

@@ -22,8 +22,7 @@ pub(crate) struct LedgerEntry {
     pub(crate) prompt_digest: String,
     /// The command line or the model that answered.
     pub(crate) candidate: String,
-    /// The respondent whose answer was graded together with this one; none if this answer was
-    /// graded alone.
+    /// The respondent whose answer was graded together with this one; none if this answer was graded alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) baseline: Option<String>,
     /// The score, from 0 to 1.
@@ -102,8 +101,7 @@ impl LedgerFilter {
 }
 
 impl LedgerEntry {
-    /// Checks an entry from another source. Its time is converted to UTC: a time without a zone
-    /// counts as UTC.
+    /// Checks an entry from another source. Its time is converted to UTC: a time without a zone counts as UTC.
     ///
     /// # Errors
     ///
@@ -139,8 +137,7 @@ impl LedgerEntry {
 }
 
 impl History {
-    /// Adds all entries or none. Several processes may call this at the same time: each waits for
-    /// the others.
+    /// Adds all entries or none. Several processes may call this at the same time: each waits for the others.
     ///
     /// # Errors
     ///
@@ -203,8 +200,8 @@ impl History {
         Ok(entries)
     }
 
-    /// Removes the entries that were recorded before a time, which is RFC 3339 in UTC. Returns how
-    /// many entries were removed.
+    /// Removes the entries that were recorded before a time, which is RFC 3339 in UTC. Returns how many entries were
+    /// removed.
     ///
     /// # Errors
     ///
@@ -254,8 +251,8 @@ fn entry(row: &Row<'_>) -> anyhow::Result<LedgerEntry> {
     })
 }
 
-/// Summarises the entries by candidate and judge, in the order of the names. Without entries there
-/// are no summaries, and a mean without values is null.
+/// Summarises the entries by candidate and judge, in the order of the names. Without entries there are no summaries,
+/// and a mean without values is null.
 pub(crate) fn summaries(entries: &[LedgerEntry]) -> Vec<LedgerSummary> {
     let mut groups: BTreeMap<(&str, &str), Vec<&LedgerEntry>> = BTreeMap::new();
     for entry in entries {

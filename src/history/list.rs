@@ -129,8 +129,8 @@ fn parsed_column<T: DeserializeOwned>(column: Option<String>) -> Option<T> {
     serde_json::from_str(&column?).ok()
 }
 
-/// Draws values as a line of characters with eight heights between two ends, and a dot for a
-/// missing value. Without ends the heights are between the smallest and the largest value.
+/// Draws values as a line of characters with eight heights between two ends, and a dot for a missing value. Without
+/// ends the heights are between the smallest and the largest value.
 pub(crate) fn sparkline(values: &[Option<f64>], ends: Option<(f64, f64)>) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let known = || values.iter().flatten().copied();

@@ -3,11 +3,11 @@
 use anyhow::{Context as _, bail};
 use rusqlite::{Connection, TransactionBehavior};
 
-/// The steps from an empty file to the current version; the version of a database is the number of
-/// applied steps. A released step must never be changed.
+/// The steps from an empty file to the current version; the version of a database is the number of applied steps. A
+/// released step must never be changed.
 pub(super) const STEPS: &[&str] = &[
-    // A run has a number in the order of recording, and an `id` that people use. `metrics` is the
-    // JSON for a list of runs; `report` is the report without its items.
+    // A run has a number in the order of recording, and an `id` that people use. `metrics` is the JSON for a list of
+    // runs; `report` is the report without its items.
     "CREATE TABLE runs (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE,
@@ -29,8 +29,8 @@ pub(super) const STEPS: &[&str] = &[
         record BLOB NOT NULL,
         PRIMARY KEY (run, list, name)
     ) STRICT;",
-    // The entries of the ledger stay when runs are removed: each entry is an answer that a judge
-    // has graded. `tags` is a JSON list.
+    // The entries of the ledger stay when runs are removed: each entry is an answer that a judge has graded. `tags` is
+    // a JSON list.
     "CREATE TABLE ledger (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         time TEXT NOT NULL,
@@ -49,8 +49,8 @@ pub(super) const STEPS: &[&str] = &[
     // The cost of the judge is not part of the cost of the answer.
     "ALTER TABLE ledger ADD COLUMN judge_cost_usd REAL;
     ALTER TABLE ledger ADD COLUMN judge_tokens INTEGER;",
-    // The verdict of the gate and the cost of the run, in the JSON form of the report, because a
-    // list of runs shows both.
+    // The verdict of the gate and the cost of the run, in the JSON form of the report, because a list of runs shows
+    // both.
     "ALTER TABLE runs ADD COLUMN verdict TEXT;
     ALTER TABLE runs ADD COLUMN cost TEXT;",
 ];

@@ -1,8 +1,7 @@
 //! The local history: every run with its items, in an embedded database beside the configuration.
 //!
-//! A run is stored as its report without the items, and each item (a case or a query) separately,
-//! both compressed. The stored data contain everything that a metric is computed from, so that it
-//! can be computed again.
+//! A run is stored as its report without the items, and each item (a case or a query) separately, both compressed. The
+//! stored data contain everything that a metric is computed from, so that it can be computed again.
 
 mod ledger;
 mod list;
@@ -46,8 +45,8 @@ pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Makes git ignore the files that belong only to this machine; a report beside them can be
-/// committed. A file that a user has changed is not overwritten.
+/// Makes git ignore the files that belong only to this machine; a report beside them can be committed. A file that a
+/// user has changed is not overwritten.
 fn ignore(folder: &Path) -> anyhow::Result<()> {
     let path = folder.join(".gitignore");
     match path.symlink_metadata() {
@@ -69,8 +68,8 @@ impl History {
     ///
     /// # Errors
     ///
-    /// Fails if the disk does not allow it, if the file is not a database of kelvin, or if a newer
-    /// version has written it; such a file is not changed.
+    /// Fails if the disk does not allow it, if the file is not a database of kelvin, or if a newer version has written
+    /// it; such a file is not changed.
     pub(crate) fn create(root: &Path) -> anyhow::Result<Self> {
         let file = root.join(FILE);
         if let Some(folder) = file.parent() {
@@ -134,8 +133,8 @@ pub(crate) fn cure(error: &anyhow::Error) -> Option<String> {
     })
 }
 
-/// Rejects a file that is not a database, or that a newer version has written. Only the first bytes
-/// of the file are read, because opening it as a database would already write files beside it.
+/// Rejects a file that is not a database, or that a newer version has written. Only the first bytes of the file are
+/// read, because opening it as a database would already write files beside it.
 fn refuse(file: &Path, known: u32) -> anyhow::Result<()> {
     let shown = file.display();
     match std::fs::metadata(file) {

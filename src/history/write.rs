@@ -11,8 +11,8 @@ use kelvin_base::threads;
 use kelvin_gate::report::Report;
 use kelvin_record::Sections;
 
-/// The JSON pointer to the map in a report that has a record for each item of a probe; the rest of
-/// the report is stored with the run.
+/// The JSON pointer to the map in a report that has a record for each item of a probe; the rest of the report is stored
+/// with the run.
 fn list(probe: &str) -> String {
     format!("/probes/{probe}/items")
 }
@@ -91,8 +91,8 @@ impl History {
     }
 }
 
-/// Switches to a journal mode in which readers can continue during a write. The switch itself does
-/// not wait for other processes, so it is repeated until it succeeds.
+/// Switches to a journal mode in which readers can continue during a write. The switch itself does not wait for other
+/// processes, so it is repeated until it succeeds.
 pub(super) fn ahead(connection: &Connection) -> anyhow::Result<()> {
     let mut times = 0;
     loop {
@@ -127,8 +127,7 @@ fn unused(connection: &Connection, frame: &[u8]) -> anyhow::Result<String> {
             .field("attempt", attempt.to_be_bytes())
             .digest();
         let id = digest.short(10);
-        // An id with only digits looks like a number, and digits with an `e` look like a large
-        // number.
+        // An id with only digits looks like a number, and digits with an `e` look like a large number.
         let known: bool = connection.query_row(
             "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)",
             [&id],

@@ -1,7 +1,6 @@
-//! The order of runs: the order of the default branch if the repository has their commits,
-//! otherwise the order of their clocks; the runs of each configuration in that order, and the
-//! changes from one run to the next. All code that evaluates more than one run gets the runs from
-//! here.
+//! The order of runs: the order of the default branch if the repository has their commits, otherwise the order of their
+//! clocks; the runs of each configuration in that order, and the changes from one run to the next. All code that
+//! evaluates more than one run gets the runs from here.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +11,9 @@ use super::{change, mean};
 use crate::baseline::MainLine;
 use kelvin_page::counted;
 
-/// Sorts runs by the history and leaves out runs of commits that are not in it; `read` counts
-/// these. Then the time of a run is a time at which its commit was the newest: a wrong clock moves
-/// nothing, and an old commit that is measured again does not become newer. `now`: no run can have
-/// started later.
+/// Sorts runs by the history and leaves out runs of commits that are not in it; `read` counts these. Then the time of a
+/// run is a time at which its commit was the newest: a wrong clock moves nothing, and an old commit that is measured
+/// again does not become newer. `now`: no run can have started later.
 pub(crate) fn placed(
     runs: Vec<PastRun>,
     line: &MainLine,
@@ -47,8 +45,8 @@ pub(crate) fn placed(
         moved += usize::from(run.at != clock);
         placed.push((at, clock, run));
     }
-    // A commit that was measured late and the next commit may have the same time: then the history
-    // decides which one is older.
+    // A commit that was measured late and the next commit may have the same time: then the history decides which one is
+    // older.
     placed.sort_by_key(|(at, clock, run)| (run.at, *at, run.dirty, *clock));
     let mut say = |count: usize, what: &str| {
         if count > 0 {
@@ -67,9 +65,9 @@ pub(crate) fn placed(
     placed.into_iter().map(|(_, _, run)| run).collect()
 }
 
-/// The time during which each commit was the newest measured one: from its first run to the first
-/// run of the next commit. Only clocks that fit the history are used; a commit with another clock
-/// comes right after the previous commit. None if no clock can be used at all.
+/// The time during which each commit was the newest measured one: from its first run to the first run of the next
+/// commit. Only clocks that fit the history are used; a commit with another clock comes right after the previous
+/// commit. None if no clock can be used at all.
 fn stretches(
     runs: &[PastRun],
     commits: usize,
@@ -102,8 +100,7 @@ fn stretches(
     (0..commits).map(|at| Some((begin(at)?, end(at)))).collect()
 }
 
-/// The longest subsequence whose times never decrease; if there are several, the one that starts
-/// first.
+/// The longest subsequence whose times never decrease; if there are several, the one that starts first.
 fn longest_rise(list: &[(usize, i64)]) -> Vec<(usize, i64)> {
     let mut best: Vec<(usize, Option<usize>)> = Vec::new();
     for (at, (_, time)) in list.iter().enumerate() {

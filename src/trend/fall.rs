@@ -6,8 +6,7 @@ use kelvin_record::{Direction, Metric};
 
 /// A mean counts as fallen if it is worse by more than this share of the scale of its metric.
 pub(crate) const LEAST_FALL: f64 = 0.05;
-/// With binary numbers, .80 - .75 is slightly more than .05, and .85 - .80 slightly less. Neither
-/// must count as a fall.
+/// With binary numbers, .80 - .75 is slightly more than .05, and .85 - .80 slightly less. Neither must count as a fall.
 const GUARD: f64 = 1e-9;
 
 /// How to read the values of a metric.
@@ -17,8 +16,7 @@ pub(crate) struct MetricScale {
     pub(crate) direction: Direction,
     /// The lowest and the highest possible value; none if one of them is unlimited, as for a count.
     pub(crate) ends: Option<(f64, f64)>,
-    /// A value below this limit is poor, whatever the earlier value was; none if the metric has no
-    /// such limit.
+    /// A value below this limit is poor, whatever the earlier value was; none if the metric has no such limit.
     pub(crate) poor_below: Option<f64>,
 }
 
@@ -32,8 +30,8 @@ impl MetricScale {
         }
     }
 
-    /// By how much a value is worse than an earlier one, as a share of the scale; negative if it is
-    /// better, and none if there is no scale.
+    /// By how much a value is worse than an earlier one, as a share of the scale; negative if it is better, and none if
+    /// there is no scale.
     pub(crate) fn worse_by(&self, before: f64, now: f64) -> Option<f64> {
         let (low, high) = self.ends?;
         let worse = match self.direction {

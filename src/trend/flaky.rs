@@ -7,8 +7,7 @@ use serde::Serialize;
 use super::mean;
 use super::past::{MadeOf, PastRun};
 
-/// Two values that differ by less than this count as equal: the difference comes from the order of
-/// summation.
+/// Two values that differ by less than this count as equal: the difference comes from the order of summation.
 const SAME: f64 = 1e-9;
 
 /// A flaky case.
@@ -28,8 +27,8 @@ pub(crate) struct Flaky {
     pub(crate) runs: usize,
 }
 
-/// Finds the flaky cases of some runs, in order. Runs of a pipeline without a fingerprint cannot be
-/// compared with each other, but the repeats within one such run can.
+/// Finds the flaky cases of some runs, in order. Runs of a pipeline without a fingerprint cannot be compared with each
+/// other, but the repeats within one such run can.
 pub(super) fn find(runs: &[&PastRun], metrics: &BTreeSet<&str>) -> Vec<Flaky> {
     let mut alike: BTreeMap<(&MadeOf, Option<i64>), Vec<&PastRun>> = BTreeMap::new();
     for run in runs {

@@ -14,8 +14,8 @@ use kelvin_record::{Direction, probe_of};
 
 /// How many runs are examined at most, the newest ones.
 const NEWEST: usize = 60;
-/// Of histories without any change, at most this share shows a fall by chance: one half of it for
-/// whole runs and groups, and the other half for cases, of which there may be many.
+/// Of histories without any change, at most this share shows a fall by chance: one half of it for whole runs and
+/// groups, and the other half for cases, of which there may be many.
 pub(super) const ALPHA: f64 = 0.05;
 
 /// A lasting fall.
@@ -43,8 +43,8 @@ pub(crate) struct LastingFall {
     pub(super) began: i64,
 }
 
-/// A series of values: its subject, and the value of each run, as a share of the scale and with its
-/// sign set so that more is better.
+/// A series of values: its subject, and the value of each run, as a share of the scale and with its sign set so that
+/// more is better.
 struct Series<'a> {
     metric: &'a str,
     of: Of,
@@ -52,8 +52,8 @@ struct Series<'a> {
     values: Vec<Option<f64>>,
 }
 
-/// The lasting falls among the newest of the given runs: of whole runs, groups and cases, each
-/// tested with its own values.
+/// The lasting falls among the newest of the given runs: of whole runs, groups and cases, each tested with its own
+/// values.
 pub(super) fn find(course: &[&PastRun], metrics: &BTreeMap<&str, MetricScale>) -> Vec<LastingFall> {
     let runs = &course[course.len().saturating_sub(NEWEST)..];
     let (cases, above): (Vec<_>, Vec<_>) = series(runs, metrics)
@@ -69,8 +69,8 @@ pub(super) fn find(course: &[&PastRun], metrics: &BTreeMap<&str, MetricScale>) -
     found
 }
 
-/// Whole runs and groups that may have fallen: from some run on, each value was worse than all
-/// values before. With few runs this may also be noise, but such a mean must not count as stable.
+/// Whole runs and groups that may have fallen: from some run on, each value was worse than all values before. With few
+/// runs this may also be noise, but such a mean must not count as stable.
 pub(super) fn suspected(
     runs: &[&PastRun],
     metrics: &BTreeMap<&str, MetricScale>,
@@ -144,8 +144,8 @@ fn falls(series: &Series<'_>, splits: &[Split], runs: &[&PastRun]) -> Vec<Lastin
             &values[split.part.0..split.at],
             &values[split.at..split.part.1],
         );
-        // No single run may cause a fall: the fall must remain without the best run before it and
-        // the worst run after it.
+        // No single run may cause a fall: the fall must remain without the best run before it and the worst run after
+        // it.
         let best = before.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let worst = after.iter().copied().fold(f64::INFINITY, f64::min);
         let without = |values: &[f64], one: f64| {

@@ -1,8 +1,8 @@
-//! Results over many reports: the means of a period compared with those of the previous period,
-//! lasting falls with their start, flaky cases, and a version compared with the previous version.
+//! Results over many reports: the means of a period compared with those of the previous period, lasting falls with
+//! their start, flaky cases, and a version compared with the previous version.
 //!
-//! This module reads no reports from disk and does not know the probes: it uses only the direction,
-//! the range and the values by case of a metric.
+//! This module reads no reports from disk and does not know the probes: it uses only the direction, the range and the
+//! values by case of a metric.
 
 mod change;
 mod course;

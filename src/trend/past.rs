@@ -1,5 +1,5 @@
-//! A past run: the part of its report that stays in memory, because reports may be large, and many
-//! are compared together.
+//! A past run: the part of its report that stays in memory, because reports may be large, and many are compared
+//! together.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,8 +66,8 @@ pub(crate) struct PastRun {
     pub(crate) commit: Option<String>,
     /// Whether the files differed from the commit.
     pub(crate) dirty: bool,
-    /// When the run started, in seconds since 1970. If runs were sorted by the history: a time at
-    /// which the commit was the newest.
+    /// When the run started, in seconds since 1970. If runs were sorted by the history: a time at which the commit was
+    /// the newest.
     pub(crate) at: i64,
     /// The conditions on which the figures depend.
     pub(crate) made_of: MadeOf,
@@ -85,8 +85,7 @@ pub(crate) struct PastRun {
     pub(crate) verdict: Option<StoredVerdict>,
 }
 
-/// The conditions on which figures depend. If two runs have the same conditions, their figures
-/// differ only by chance.
+/// The conditions on which figures depend. If two runs have the same conditions, their figures differ only by chance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct MadeOf {
     pub(super) tool: String,
@@ -110,8 +109,8 @@ impl MadeOf {
         }
     }
 
-    /// The conditions that a run with this program would have: the configuration, the seed and the
-    /// code of the pipeline, and the items and the command of each probe.
+    /// The conditions that a run with this program would have: the configuration, the seed and the code of the
+    /// pipeline, and the items and the command of each probe.
     pub(crate) fn by_this<'a>(
         (configuration, seed, pipeline): (Digest, u64, Option<Digest>),
         sections: impl Iterator<Item = (&'a str, SectionFingerprint)>,
@@ -197,8 +196,8 @@ impl PastRun {
         })
     }
 
-    /// Whether both values are the same run, found twice. Times are in seconds, and two short runs
-    /// may start in the same second: then their costs differ.
+    /// Whether both values are the same run, found twice. Times are in seconds, and two short runs may start in the
+    /// same second: then their costs differ.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.at == other.at
             && self.cost == other.cost
@@ -214,8 +213,7 @@ impl PastRun {
 }
 
 impl PastFigure {
-    /// `once`: the cases whose repeats count as one run, because the pipeline answered them from a
-    /// cache.
+    /// `once`: the cases whose repeats count as one run, because the pipeline answered them from a cache.
     fn of(metric: &Metric, once: &BTreeSet<&str>) -> Self {
         Self {
             value: metric.value,
@@ -237,8 +235,8 @@ impl PastFigure {
     }
 }
 
-/// The cases of each label, by probe. If the cases of a probe have labels, the probe has a figure
-/// for each label, called `PROBE.group.LABEL`.
+/// The cases of each label, by probe. If the cases of a probe have labels, the probe has a figure for each label,
+/// called `PROBE.group.LABEL`.
 fn groups(report: &Report) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
     let mut groups: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
     for (id, metric) in &report.metrics {
@@ -256,9 +254,8 @@ pub(super) fn label(id: &str) -> Option<&str> {
     id.strip_prefix(probe_of(id))?.strip_prefix(".group.")
 }
 
-/// The runs that measured something themselves, oldest first. A run that called nothing repeats the
-/// results of another run of the same code: if it were counted too, few samples would look like
-/// many.
+/// The runs that measured something themselves, oldest first. A run that called nothing repeats the results of another
+/// run of the same code: if it were counted too, few samples would look like many.
 pub(super) fn live<'a>(runs: impl IntoIterator<Item = &'a PastRun>) -> Vec<&'a PastRun> {
     let mut runs: Vec<&PastRun> = runs.into_iter().collect();
     runs.sort_by_key(|run| (run.is_replay(), run.at));
@@ -287,8 +284,8 @@ pub(crate) struct DecidedRun {
     pub(crate) decision: Decision,
 }
 
-/// The decisions in the reports of these runs, oldest first. If a job was run again, its report
-/// repeats the decision of the previous run; the decision counts once.
+/// The decisions in the reports of these runs, oldest first. If a job was run again, its report repeats the decision of
+/// the previous run; the decision counts once.
 pub(super) fn find_decided(runs: &[&PastRun]) -> Vec<DecidedRun> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();

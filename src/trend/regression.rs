@@ -1,7 +1,7 @@
 //! Compares a version with the previous one: what dropped, for each unit and for the whole chain.
 //!
-//! A unit is a case or a label; a chain is a whole run of a configuration. A trace of another
-//! system has its own units and chains. This module uses them only as names with samples.
+//! A unit is a case or a label; a chain is a whole run of a configuration. A trace of another system has its own units
+//! and chains. This module uses them only as names with samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,8 +30,8 @@ pub(crate) struct ChainSample {
     pub(crate) scale: MetricScale,
     /// The values of the live runs.
     pub(crate) values: Vec<f64>,
-    /// How many live measurements the values come from, if this differs from the number of values:
-    /// a whole run has one value, even if each of its cases was run several times.
+    /// How many live measurements the values come from, if this differs from the number of values: a whole run has one
+    /// value, even if each of its cases was run several times.
     pub(crate) n: Option<usize>,
 }
 
@@ -44,8 +44,8 @@ impl ChainSample {
         mean::Mean::of(&self.values, 0).value
     }
 
-    /// Whether all measurements of both samples have the same value, and both samples have the same
-    /// number of measurements.
+    /// Whether all measurements of both samples have the same value, and both samples have the same number of
+    /// measurements.
     fn is_equal(&self, other: &Self) -> bool {
         let mut all = self.values.iter().chain(&other.values);
         let first = self.values.first();
@@ -77,8 +77,7 @@ pub(crate) struct Compared {
     pub(crate) live_runs: usize,
     /// Each chain and unit, first those that dropped.
     pub(crate) rows: Vec<RegressionRow>,
-    /// The lasting falls over all versions, as in a digest, and not only from the previous version
-    /// to this one.
+    /// The lasting falls over all versions, as in a digest, and not only from the previous version to this one.
     pub(crate) lasting: Vec<LastingFall>,
     /// Notes that a reader must know.
     pub(crate) notices: Vec<String>,
@@ -209,8 +208,8 @@ fn row(
         (_, None) => RegressionStanding::Removed,
         (None, Some(_)) => RegressionStanding::Added,
         (Some(_), Some(_)) => match worse_by {
-            // The prior version may also have failed to measure this, so it does not count against
-            // the current one, and it is no pass.
+            // The prior version may also have failed to measure this, so it does not count against the current one, and
+            // it is no pass.
             None => RegressionStanding::Unmeasured,
             // If all measurements of both versions are equal, noise cannot hide or explain a drop.
             Some(_)
@@ -239,12 +238,11 @@ fn row(
     })
 }
 
-/// The runs of each version, the newest version last. A version is a commit; files that differ from
-/// their commit are a separate version, named by the fingerprint of the code.
+/// The runs of each version, the newest version last. A version is a commit; files that differ from their commit are a
+/// separate version, named by the fingerprint of the code.
 ///
-/// `lineage`: the commits whose order the repository knows. A commit that is measured again does
-/// not become newer, and a wrong clock moves nothing. Versions of other commits stay at the
-/// position that the clocks of their runs give.
+/// `lineage`: the commits whose order the repository knows. A commit that is measured again does not become newer, and
+/// a wrong clock moves nothing. Versions of other commits stay at the position that the clocks of their runs give.
 pub(crate) fn versions<'r>(
     runs: &'r [PastRun],
     lineage: &Lineage,
@@ -308,8 +306,8 @@ fn name(run: &PastRun) -> String {
 }
 
 impl VersionSamples {
-    /// The values of the newest live runs of a version, for the given metrics or, if none is given,
-    /// for those that are shown first.
+    /// The values of the newest live runs of a version, for the given metrics or, if none is given, for those that are
+    /// shown first.
     pub(crate) fn of(version: &str, runs: &[&PastRun], metrics: &[String]) -> Self {
         let live = live(runs.iter().copied());
         let runs = &live[live.len().saturating_sub(NEWEST)..];
@@ -330,8 +328,8 @@ impl VersionSamples {
 }
 
 impl VersionSamples {
-    /// Counts each chain by its own values: a recorded chain has its own score, which is not
-    /// computed from the scores of its units.
+    /// Counts each chain by its own values: a recorded chain has its own score, which is not computed from the scores
+    /// of its units.
     #[must_use]
     pub(crate) fn with_chains_of_their_own(mut self) -> Self {
         for sample in self.each.iter_mut().filter(|sample| sample.unit.is_none()) {

@@ -1,31 +1,27 @@
 //! Finds the positions where a series of values changes its level, without a model of the noise.
 //!
-//! For each position where a series can be cut, the mean before is compared with the mean after, by
-//! the sum of squares between the two; the largest of these sums over all positions is the
-//! statistic of the series (Hawkins, "Testing a sequence of observations for a shift in location",
-//! JASA 72, 1977). The means are means of ranks, so that one very bad run does not hide a change
-//! (Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics 28, 1979).
-//! The part before the cut may begin later than the series, so that an older change in the other
-//! direction does not hide a newer one. The distribution of the statistic by chance is found from
-//! the same runs in other orders: if nothing has changed, every order is equally likely (Antoch and
-//! Huskova, "Permutation tests in change point analysis", Statistics and Probability Letters 53,
-//! 2001). Several series of the same runs are tested together, by the smallest share of orders that
-//! any of them has in an order (Westfall and Young, "Resampling-Based Multiple Testing", 1993), so
-//! that the bound is valid for all of them at once. Within a series that has changed, the parts
-//! before and after are searched in the same way (Vostrikova, "Detecting disorder in
-//! multidimensional random processes", 1981).
+//! For each position where a series can be cut, the mean before is compared with the mean after, by the sum of squares
+//! between the two; the largest of these sums over all positions is the statistic of the series (Hawkins, "Testing a
+//! sequence of observations for a shift in location", JASA 72, 1977). The means are means of ranks, so that one very
+//! bad run does not hide a change (Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics
+//! 28, 1979). The part before the cut may begin later than the series, so that an older change in the other direction
+//! does not hide a newer one. The distribution of the statistic by chance is found from the same runs in other orders:
+//! if nothing has changed, every order is equally likely (Antoch and Huskova, "Permutation tests in change point
+//! analysis", Statistics and Probability Letters 53, 2001). Several series of the same runs are tested together, by the
+//! smallest share of orders that any of them has in an order (Westfall and Young, "Resampling-Based Multiple Testing",
+//! 1993), so that the bound is valid for all of them at once. Within a series that has changed, the parts before and
+//! after are searched in the same way (Vostrikova, "Detecting disorder in multidimensional random processes", 1981).
 
 use kelvin_base::digest::Digest;
 use kelvin_base::draw::Draw;
 
 /// The minimum number of runs on each side. With a minimum of one, each bad run would be a change.
 const LEAST_RUNS: usize = 2;
-/// The minimum and the maximum number of random orders with which the real order is compared. With
-/// more series, more orders are needed to detect a change in one of them.
+/// The minimum and the maximum number of random orders with which the real order is compared. With more series, more
+/// orders are needed to detect a change in one of them.
 const ORDERS: (usize, usize) = (999, 9_999);
 const ORDERS_OF_A_SERIES: usize = 40;
-/// Two statistics that differ by less than this count as equal: the difference comes from the order
-/// of summation.
+/// Two statistics that differ by less than this count as equal: the difference comes from the order of summation.
 const SAME: f64 = 1e-6;
 /// How many positions, spread evenly over the series, the part before a cut may begin at.
 const BEGINNINGS: usize = 8;
@@ -41,14 +37,12 @@ pub(super) struct Split {
     pub(super) is_gradual: bool,
 }
 
-/// The positions where each series changes its level. Of lists of series that do not change, at
-/// most the share `alpha` gets such a position by chance. A series has a value, or none, for each
-/// run.
+/// The positions where each series changes its level. Of lists of series that do not change, at most the share `alpha`
+/// gets such a position by chance. A series has a value, or none, for each run.
 pub(super) fn splits(series: &[Vec<Option<f64>>], alpha: f64) -> Vec<Vec<Split>> {
     let runs = series.iter().map(Vec::len).max().unwrap_or(0);
     let known = |of: &Vec<Option<f64>>| of.iter().flatten().copied().collect::<Vec<f64>>();
-    // A series with the same value everywhere cannot change, and does not increase the chance of a
-    // false result.
+    // A series with the same value everywhere cannot change, and does not increase the chance of a false result.
     let may_change = |of: &Vec<f64>| {
         of.len() >= 2 * LEAST_RUNS && of.iter().any(|value| (value - of[0]).abs() > SAME)
     };
@@ -79,8 +73,8 @@ pub(super) fn splits(series: &[Vec<Option<f64>>], alpha: f64) -> Vec<Vec<Split>>
     found
 }
 
-/// Cuts a part that has changed, and then the two parts of it. `alpha` is none if the part is
-/// already known to have changed.
+/// Cuts a part that has changed, and then the two parts of it. `alpha` is none if the part is already known to have
+/// changed.
 fn cut(values: &[f64], part: (usize, usize), alpha: Option<f64>, found: &mut Vec<Split>) {
     /// The significance level for each part of a series that has changed.
     const OF_A_PART: f64 = 0.05;
@@ -133,8 +127,7 @@ fn shares(series: &[Option<f64>], orders: &[Vec<usize>]) -> Vec<f64> {
         .collect()
 }
 
-/// The real order first, then random orders. They are always the same ones for the same number of
-/// runs.
+/// The real order first, then random orders. They are always the same ones for the same number of runs.
 fn orders(runs: usize, count: usize) -> Vec<Vec<usize>> {
     let mut draw = Draw::of(Digest::of(format!("kelvin/split/v1 {runs}").as_bytes()));
     let found: Vec<usize> = (0..runs).collect();

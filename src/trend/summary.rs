@@ -1,5 +1,5 @@
-//! The summary of a period, and how it is made: every mean compared with that of the previous
-//! period, and the candidates for closer examination.
+//! The summary of a period, and how it is made: every mean compared with that of the previous period, and the
+//! candidates for closer examination.
 
 pub(crate) use super::mean::Of;
 
@@ -58,8 +58,7 @@ pub(crate) struct Summary {
     pub(crate) configurations: Vec<OfConfiguration>,
     /// The candidates for closer examination, the worst first.
     pub(crate) candidates: Vec<Candidate>,
-    /// Whether the configuration can be run today: the state of each part, and the result of its
-    /// check.
+    /// Whether the configuration can be run today: the state of each part, and the result of its check.
     pub(crate) validation: Vec<(String, String)>,
 }
 
@@ -111,8 +110,8 @@ pub(crate) struct SummaryRow {
     pub(crate) word: TrendWord,
     /// Whether the mean is poor, whatever the earlier mean was.
     pub(crate) is_poor: bool,
-    /// The lasting fall that began in one of the two periods; it may be in the middle of a period,
-    /// where the means of the periods hide it.
+    /// The lasting fall that began in one of the two periods; it may be in the middle of a period, where the means of
+    /// the periods hide it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lasting: Option<LastingFall>,
 }
@@ -129,11 +128,10 @@ impl SummaryRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TrendWord {
-    /// The mean is worse by more than a twentieth of its scale, compared with the previous period
-    /// or since some run in one of the two periods.
+    /// The mean is worse by more than a twentieth of its scale, compared with the previous period or since some run in
+    /// one of the two periods.
     Fell,
-    /// The metric was measured before; the runs of this period have the metric but could not
-    /// measure it.
+    /// The metric was measured before; the runs of this period have the metric but could not measure it.
     Unmeasured,
     /// The runs of this period do not have the metric any more.
     Gone,
@@ -143,8 +141,7 @@ pub(crate) enum TrendWord {
     Improved,
     /// There is no earlier mean to compare with.
     New,
-    /// The metric counts something without a scale, so it cannot be said whether a difference is
-    /// large.
+    /// The metric counts something without a scale, so it cannot be said whether a difference is large.
     NoScale,
 }
 
@@ -226,8 +223,8 @@ impl Period {
         self.since <= at && at < self.until
     }
 
-    /// The beginnings of the weeks in a plot: the weeks of both periods, and at least eight, so
-    /// that two plots can be compared.
+    /// The beginnings of the weeks in a plot: the weeks of both periods, and at least eight, so that two plots can be
+    /// compared.
     pub(super) fn weeks(self) -> Vec<i64> {
         const WEEK: i64 = 7 * 24 * 60 * 60;
         let last = calendar::monday(self.until - 1);
@@ -322,8 +319,7 @@ fn of_configuration(
     let mut flaky = flaky::find(&looked_at, &ids);
     // A flaky case that is not run any more needs no attention.
     flaky.retain(|one| now.is_empty() || !mean::of_case(&now, &one.metric, &one.case).is_absent);
-    // The first run of the period is compared with the last run before it, even if that was long
-    // ago.
+    // The first run of the period is compared with the last run before it, even if that was long ago.
     let first = course.iter().position(|run| period.has(run.at));
     let changes = first.map_or_else(Vec::new, |first| {
         change::find_changes(&course[first.saturating_sub(1)..])
@@ -396,8 +392,7 @@ fn rows_of(
         mean::of_runs(now, metric),
     )];
     for (label, cases) in mean::groups(&both, probe_of(metric)) {
-        // A group is compared by the cases that both periods have: otherwise a new easy case would
-        // hide a fall.
+        // A group is compared by the cases that both periods have: otherwise a new easy case would hide a fall.
         let shared = |of: &[&PastRun]| -> BTreeSet<&str> {
             let measured = cases.iter().copied();
             measured

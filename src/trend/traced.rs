@@ -1,5 +1,5 @@
-//! A chain that another tool has run and recorded, as a past run: its steps are the cases, and its
-//! version is used like a commit.
+//! A chain that another tool has run and recorded, as a past run: its steps are the cases, and its version is used like
+//! a commit.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,7 @@ impl PastRun {
         Self::of_trace_at(trace, began.map_or(Ok(0), calendar::moment)?)
     }
 
-    /// The scores are computed here from the steps, because a score in the trace itself is only a
-    /// claim.
+    /// The scores are computed here from the steps, because a score in the trace itself is only a claim.
     fn of_trace_at(trace: &ChainTrace, at: i64) -> Result<Self, String> {
         let mut cases: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
         for step in &trace.steps {
@@ -59,8 +58,8 @@ impl PastRun {
                 .or_default()
                 .push(score_of_step(step));
         }
-        // A failed chain without a score has no result that could be good, so it counts as 0. If it
-        // were left out of the mean, a failure would look better than a poor answer.
+        // A failed chain without a score has no result that could be good, so it counts as 0. If it were left out of
+        // the mean, a failure would look better than a poor answer.
         let value = match score_of_trace(trace) {
             None if trace.has_failed() => Some(0.0),
             score => score,

@@ -1,5 +1,5 @@
-//! Times as seconds since 1970, the days and weeks to which they belong, and how a person writes
-//! them. Everything is in UTC: for a team in several time zones, a week has to be the same week.
+//! Times as seconds since 1970, the days and weeks to which they belong, and how a person writes them. Everything is in
+//! UTC: for a team in several time zones, a week has to be the same week.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, ISOWeekDate, Weekday};
@@ -27,8 +27,8 @@ pub fn moment(text: &str) -> Result<i64, String> {
         .map_err(|error| format!("`{text}` is no time: {error}"))
 }
 
-/// A time that a person wrote: `7d`, `2w` or `36h` before another time, an ISO date, an ISO week
-/// such as `2026-W47`, which begins on its Monday, or a time as RFC 3339.
+/// A time that a person wrote: `7d`, `2w` or `36h` before another time, an ISO date, an ISO week such as `2026-W47`,
+/// which begins on its Monday, or a time as RFC 3339.
 ///
 /// # Errors
 ///

@@ -48,8 +48,8 @@ pub fn in_utc(text: &str) -> Result<String, String> {
     }
 }
 
-/// Whether a time is before another one, both as RFC 3339 in UTC. They cannot be compared as texts,
-/// since the fraction of a second has as many digits as it needs.
+/// Whether a time is before another one, both as RFC 3339 in UTC. They cannot be compared as texts, since the fraction
+/// of a second has as many digits as it needs.
 ///
 /// # Errors
 ///

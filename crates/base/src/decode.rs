@@ -1,5 +1,5 @@
-//! Reads a JSON value that another program or a person wrote; errors describe wrong values without
-//! the names of our types.
+//! Reads a JSON value that another program or a person wrote; errors describe wrong values without the names of our
+//! types.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -20,8 +20,8 @@ pub fn decoded<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     })
 }
 
-/// The message of serde in words for people who do not know our types: "expected struct Output"
-/// becomes "expected an object".
+/// The message of serde in words for people who do not know our types: "expected struct Output" becomes "expected an
+/// object".
 pub fn plain(said: &str) -> String {
     const TYPES: [(&str, &str); 5] = [
         ("expected internally tagged enum ", "expected an object"),

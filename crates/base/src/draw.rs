@@ -1,8 +1,7 @@
 //! Seeded choices that are the same on every platform and in every release.
 //!
-//! Random words come from ChaCha8, with a digest of the purpose as the key. The bounded integers
-//! and the shuffle are our own code, because the `rand` crate may change its algorithms between
-//! minor versions.
+//! Random words come from ChaCha8, with a digest of the purpose as the key. The bounded integers and the shuffle are
+//! our own code, because the `rand` crate may change its algorithms between minor versions.
 
 use rand::Rng as _;
 use rand::SeedableRng as _;

@@ -145,8 +145,7 @@ impl Failure {
     }
 }
 
-/// The last part of the printed text of a call. Both are lossy UTF-8, at most the last 20 lines or
-/// 4 KiB each.
+/// The last part of the printed text of a call. Both are lossy UTF-8, at most the last 20 lines or 4 KiB each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Streams {

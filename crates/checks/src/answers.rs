@@ -1,6 +1,5 @@
-//! Defines what the gate compares between both sides: which checks hold. The words of an agent are
-//! not compared, because they differ between two runs of the same model, and no scenario requires
-//! specific words.
+//! Defines what the gate compares between both sides: which checks hold. The words of an agent are not compared,
+//! because they differ between two runs of the same model, and no scenario requires specific words.
 
 use std::borrow::Cow;
 
@@ -27,9 +26,9 @@ fn item(scenario: &ScenarioRecord) -> AnsweredItem<'_> {
     }
 }
 
-/// The answer of one run; none if the pipeline did not finish. Two answers are equal if the same
-/// checks fail for the same reason. The key does not name checks that pass, so a new invariant that
-/// holds does not change the answer of a scenario.
+/// The answer of one run; none if the pipeline did not finish. Two answers are equal if the same checks fail for the
+/// same reason. The key does not name checks that pass, so a new invariant that holds does not change the answer of a
+/// scenario.
 fn answer(run: &ScenarioRun) -> Option<Answer> {
     if run.failure.is_some() {
         return None;

@@ -51,8 +51,7 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
         let score = |run: &ScenarioRun| run.checks.get(name)?.score;
         let mut metric = of_runs(looked_at.iter().copied(), why, &score);
         metric.is_declared = invariant.gate;
-        // A check that never applies has no figure for the gate; if a check could not be made, its
-        // figure is missing.
+        // A check that never applies has no figure for the gate; if a check could not be made, its figure is missing.
         let mut runs = looked_at.iter().flat_map(|(_, scenario)| &scenario.runs);
         metric.gated = runs.any(|run| {
             let check = run.checks.get(name);

@@ -120,8 +120,8 @@ impl Forbidden {
         })
     }
 
-    /// The secrets that must not be revealed: those of the environment, and those that the services
-    /// gave to the scenario.
+    /// The secrets that must not be revealed: those of the environment, and those that the services gave to the
+    /// scenario.
     pub(super) fn kept_secret(&self, of_services: impl FnOnce() -> Vec<Secret>) -> Vec<Secret> {
         let Some(variables) = &self.secrets else {
             return Vec::new();
@@ -136,8 +136,7 @@ impl Forbidden {
 
 /// The secrets that occur in one of the texts, one sentence for each.
 pub(super) fn leaks(secrets: &[Secret], texts: &[(&str, &[u8])]) -> Vec<String> {
-    // The names of the secrets in order, each with its forms: a secret may be known in several
-    // forms.
+    // The names of the secrets in order, each with its forms: a secret may be known in several forms.
     let mut named: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for secret in secrets {
         let forms = secret.forms();
@@ -161,8 +160,7 @@ pub(super) fn leaks(secrets: &[Secret], texts: &[(&str, &[u8])]) -> Vec<String> 
     leaks
 }
 
-/// The environment variables that contain secrets, judging by their names, and those that the
-/// checks use.
+/// The environment variables that contain secrets, judging by their names, and those that the checks use.
 pub(super) fn secrets(
     variables: impl Iterator<Item = (String, String)>,
     used: &BTreeMap<String, String>,

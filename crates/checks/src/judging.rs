@@ -157,8 +157,7 @@ impl<'a> Judging<'a> {
             }
             let graded = judging::grade_all(&*check.judge, runners, &items)?;
             for (((task, _), is_cut), graded) in items.into_iter().zip(is_cut).zip(graded) {
-                // If a run was stopped before the judge was asked, the error that the scenario left
-                // stays the result.
+                // If a run was stopped before the judge was asked, the error that the scenario left stays the result.
                 if !is_not_asked(&graded) {
                     let result = check.finding(&graded, is_cut);
                     self.said.insert((name, task.case, task.repeat), result);

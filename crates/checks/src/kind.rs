@@ -50,8 +50,7 @@ impl Kind for ChecksKind {
         }))
     }
 
-    /// Refuses to grade again: a judge has seen texts that scenarios have made, and a report does
-    /// not store them.
+    /// Refuses to grade again: a judge has seen texts that scenarios have made, and a report does not store them.
     fn rejudging(
         &self,
         section: &dyn AnySection,
@@ -91,8 +90,8 @@ impl SectionKind for ChecksKind {
         ("Scenarios", "Command of the scenarios")
     }
 
-    /// The task of the agent and its answer. Expected values and results of the checks are left
-    /// out: the agent did not get them, and they are not part of its answer.
+    /// The task of the agent and its answer. Expected values and results of the checks are left out: the agent did not
+    /// get them, and they are not part of its answer.
     fn example(
         &self,
         mut input: JsonFields,
@@ -166,8 +165,8 @@ impl SectionKind for ChecksKind {
         served(own(section), name).unwrap_or_default()
     }
 
-    /// If the server reports another model name than on the base, the judge counts as another
-    /// judge, so its grades of the head cannot be compared.
+    /// If the server reports another model name than on the base, the judge counts as another judge, so its grades of
+    /// the head cannot be compared.
     fn figures_of_base(
         &self,
         base: &dyn AnySection,
@@ -229,8 +228,8 @@ fn own(section: &dyn AnySection) -> &ChecksSection {
         .expect("a kind is given sections of its own")
 }
 
-/// The names of the models that graded the scenarios' texts for an invariant, as reported by their
-/// servers; none if there are no grades.
+/// The names of the models that graded the scenarios' texts for an invariant, as reported by their servers; none if
+/// there are no grades.
 fn served(section: &ChecksSection, invariant: &str) -> Option<BTreeSet<String>> {
     let runs = section.items.values().flat_map(|item| &item.runs);
     let judged = runs.filter_map(|run| run.checks.get(invariant)?.judged.as_ref());
@@ -401,8 +400,7 @@ impl Planned for PlannedScenarios<'_> {
         std::iter::once(scenarios).chain(judges).collect()
     }
 
-    /// Opens the pipeline in a workspace with the checks after it, or, in a later step, the target
-    /// that a judge calls.
+    /// Opens the pipeline in a workspace with the checks after it, or, in a later step, the target that a judge calls.
     fn open(&self, step: usize, site: &TargetSite) -> Result<Box<dyn Target + '_>, Misuse> {
         if step > 0 {
             return self.steps()[step].program.target.open(site);

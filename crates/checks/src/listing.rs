@@ -1,8 +1,7 @@
 //! The workspace as a text: the names of everything in it, and the beginning of every file.
 //!
-//! The text is limited, and says where a part was left out. The author of the files can neither
-//! make this program read outside the workspace nor forge a part of the text, because every line of
-//! a file is marked.
+//! The text is limited, and says where a part was left out. The author of the files can neither make this program read
+//! outside the workspace nor forge a part of the text, because every line of a file is marked.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -11,8 +10,7 @@ use std::path::{Path, PathBuf};
 
 use kelvin_base::file::beneath::{Beneath, EntryKind, FolderEntry, NotOpened};
 
-/// The maximum length of the text in characters: it fits into the frame of a judge with default
-/// settings.
+/// The maximum length of the text in characters: it fits into the frame of a judge with default settings.
 const MOST: usize = 16_000;
 /// How many characters of one file are shown at most.
 const MOST_OF_FILE: usize = 4_000;
@@ -49,8 +47,7 @@ pub(super) fn list_workspace(beneath: &Beneath) -> io::Result<WorkspaceListing> 
     Ok(listing)
 }
 
-/// All entries below the folder except folders, with relative paths, and whether the list is
-/// complete.
+/// All entries below the folder except folders, with relative paths, and whether the list is complete.
 fn entries(beneath: &Beneath) -> io::Result<(Vec<(PathBuf, FolderEntry)>, bool)> {
     let mut found = Vec::new();
     let mut looked_at = 0;

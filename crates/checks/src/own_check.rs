@@ -1,10 +1,8 @@
-//! A check whose texts contain fields of the scenario, so that it requires different things in
-//! different scenarios.
+//! A check whose texts contain fields of the scenario, so that it requires different things in different scenarios.
 //!
-//! The value of a field is always treated as data: as text in a text, as a literal in a pattern, as
-//! the value itself in JSON, and as a plain word in a path. In a query, values are bound as
-//! parameters (`sql/bound`). A command gets the values as variables of the shell, which never
-//! executes them as commands.
+//! The value of a field is always treated as data: as text in a text, as a literal in a pattern, as the value itself in
+//! JSON, and as a plain word in a path. In a query, values are bound as parameters (`sql/bound`). A command gets the
+//! values as variables of the shell, which never executes them as commands.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +39,7 @@ pub(super) struct OwnCheck {
 enum TextPlace {
     /// Text.
     Text,
-    /// Any JSON value: a text that consists only of a field becomes the value itself, with its
-    /// type.
+    /// Any JSON value: a text that consists only of a field becomes the value itself, with its type.
     Value,
     /// A regular expression.
     Pattern,
@@ -53,8 +50,7 @@ enum TextPlace {
 }
 
 impl TextPlace {
-    /// The place of a text in a check of the type `kind`: under `key`, which is itself under
-    /// `above`.
+    /// The place of a text in a check of the type `kind`: under `key`, which is itself under `above`.
     fn of(kind: &str, above: &str, key: &str) -> Self {
         match (kind, above, key) {
             (_, _, key) if interpolate::is_left_as_written(key) => Self::Left,
@@ -83,8 +79,7 @@ impl InvariantCheck {
             Self::Shared(check) => check.look(scene),
             Self::Own(own) => match own.open(scene.scenario) {
                 Ok(check) => check.look(scene),
-                // The scenarios were tested before the first one ran, but the base may have another
-                // expected value.
+                // The scenarios were tested before the first one ran, but the base may have another expected value.
                 Err(what) => Ok(CheckFinding::error(what)),
             },
         }
@@ -139,8 +134,7 @@ impl OwnCheck {
     }
 }
 
-/// Whether a text of a check uses a field of the scenario; texts that are left unchanged do not
-/// count.
+/// Whether a text of a check uses a field of the scenario; texts that are left unchanged do not count.
 pub(super) fn has_fields(written: &Value) -> bool {
     fn any(kind: &str, (above, key): (&str, &str), value: &Value) -> bool {
         match value {

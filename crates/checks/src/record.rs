@@ -1,5 +1,4 @@
-//! The data about the checks in a report: how the figures are computed, and the results of every
-//! run of a scenario.
+//! The data about the checks in a report: how the figures are computed, and the results of every run of a scenario.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,11 +16,10 @@ use kelvin_run::Reader;
 use kelvin_run::judge::{Grade, MaxErrors, Ungraded};
 use kelvin_run::targets::Reply;
 
-/// How many characters of a prompt are stored: enough to recognise the scenario, whose file
-/// contains the whole prompt.
+/// How many characters of a prompt are stored: enough to recognise the scenario, whose file contains the whole prompt.
 const MOST_OF_PROMPT: usize = 200;
-/// How many characters are stored of an agent's answer, and of the expected value: the output file
-/// and the file of the scenarios contain the whole texts.
+/// How many characters are stored of an agent's answer, and of the expected value: the output file and the file of the
+/// scenarios contain the whole texts.
 pub(super) const MOST_OF_OUTPUT: usize = 2_000;
 /// The text in place of one that may not be kept. Outcome and score stay.
 const NOT_KEPT: &str = "what was said of it is not kept here";
@@ -198,8 +196,7 @@ impl CheckResult {
     }
 }
 
-/// The answer of a call that runs a scenario: the checks examine the output of the pipeline while
-/// its workspace exists.
+/// The answer of a call that runs a scenario: the checks examine the output of the pipeline while its workspace exists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScenarioAnswer {
@@ -239,8 +236,8 @@ impl ScenarioRecord {
 }
 
 impl ScenarioRun {
-    /// Shortens the agent's texts, and texts that quote them, to the part that may be stored.
-    /// Checks and judges quote them in their results, and a failure contains the printed text.
+    /// Shortens the agent's texts, and texts that quote them, to the part that may be stored. Checks and judges quote
+    /// them in their results, and a failure contains the printed text.
     fn shorten(&mut self, texts: KeptTexts) {
         if texts == KeptTexts::Full {
             return;
@@ -263,8 +260,7 @@ impl ScenarioRun {
                 KeptTexts::None => Vec::new(),
                 _ => check.warnings().map(|text| short(text).into()).collect(),
             };
-            // The other details are not used in stored reports, and a script may have put the whole
-            // answer there.
+            // The other details are not used in stored reports, and a script may have put the whole answer there.
             check.details =
                 (!warnings.is_empty()).then(|| serde_json::json!({ "warnings": warnings }));
             if let Some(judged) = &mut check.judged {
@@ -323,8 +319,7 @@ impl Item for ScenarioRecord {
 
 /// Reads the whole answer.
 pub(super) struct ScenarioReader {
-    /// The digest of everything on which the checks depend: an answer with other checks cannot be
-    /// used for these.
+    /// The digest of everything on which the checks depend: an answer with other checks cannot be used for these.
     pub(super) digest: Digest,
 }
 

@@ -1,6 +1,5 @@
-//! The files in the folder of the configuration that checks run: whether they have changed since
-//! the run began. A pipeline that writes to such a file would itself decide the result of the
-//! check.
+//! The files in the folder of the configuration that checks run: whether they have changed since the run began. A
+//! pipeline that writes to such a file would itself decide the result of the check.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,8 +10,8 @@ use kelvin_base::digest::Digest;
 /// The variable that names the folder of the configuration, in the forms that a command may use.
 const ROOT: [&str; 2] = ["$KELVIN_ROOT/", "${KELVIN_ROOT}/"];
 
-/// The files below the folder of the configuration that a command names. A name without the
-/// variable means a file of the workspace, which the pipeline may have made.
+/// The files below the folder of the configuration that a command names. A name without the variable means a file of
+/// the workspace, which the pipeline may have made.
 pub(super) fn named(command: &str) -> BTreeSet<PathBuf> {
     let ends = |c: char| c.is_whitespace() || ";|&()<>'\"`".contains(c);
     let found = ROOT.iter().flat_map(|root| command.split(root).skip(1));

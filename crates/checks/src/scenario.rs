@@ -1,5 +1,4 @@
-//! A scenario: the task for the pipeline, and the expected result; also the file of scenarios,
-//! which has one per line.
+//! A scenario: the task for the pipeline, and the expected result; also the file of scenarios, which has one per line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,8 +32,7 @@ pub(super) struct Scenario {
     /// The invariants that apply only to this scenario, by name, as written.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) invariants: BTreeMap<String, Value>,
-    /// The folder from which its workspace is copied, instead of the common template of all
-    /// scenarios.
+    /// The folder from which its workspace is copied, instead of the common template of all scenarios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) template: Option<String>,
     /// The line of the scenario in the file; 0 if it comes from no file.
@@ -146,9 +144,8 @@ pub(super) fn plain(value: &Value) -> String {
 /// How many scenarios are named at most.
 const NAMED: usize = 5;
 
-/// Reads a file of scenarios. If the rules come from another folder, the expected value, the
-/// scenario's own invariants and its template come from the scenario with the same task in that
-/// folder.
+/// Reads a file of scenarios. If the rules come from another folder, the expected value, the scenario's own invariants
+/// and its template come from the scenario with the same task in that folder.
 ///
 /// # Errors
 ///
@@ -165,9 +162,8 @@ pub(super) fn read_file(
     Ok((scenarios, notices))
 }
 
-/// Takes the expectations for each scenario from the rules, i.e. from the scenario with the same
-/// name, task and workspace. If the task differs, it is not known whether a different answer is
-/// right, and a notice says so.
+/// Takes the expectations for each scenario from the rules, i.e. from the scenario with the same name, task and
+/// workspace. If the task differs, it is not known whether a different answer is right, and a notice says so.
 fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
     let words =
         |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };

@@ -1,5 +1,4 @@
-//! The scenarios of a configuration: its cases, the lines of a file, or the run itself, combined
-//! with the matrix.
+//! The scenarios of a configuration: its cases, the lines of a file, or the run itself, combined with the matrix.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,8 +29,8 @@ pub(super) struct Scenarios {
     pub(super) notices: Vec<Notice>,
 }
 
-/// Reads the scenarios that a configuration in a folder names. If the rules come from another
-/// folder, the expected value of a scenario comes from the scenario with the same task there.
+/// Reads the scenarios that a configuration in a folder names. If the rules come from another folder, the expected
+/// value of a scenario comes from the scenario with the same task there.
 ///
 /// # Errors
 ///
@@ -64,8 +63,8 @@ pub(super) fn read(
         .flat_map(|scenario| combinations.iter().map(|these| scenario.with(these)))
         .collect();
     all.sort_by(|one, other| one.id.cmp(&other.id));
-    // With the rules of the base, a scenario of the head may lack a field that a check needs: then
-    // that check is an error, and the configuration itself is right.
+    // With the rules of the base, a scenario of the head may lack a field that a check needs: then that check is an
+    // error, and the configuration itself is right.
     if rules.is_none() {
         same_variables(&all)?;
         suits(&all, settings, root)?;
@@ -79,8 +78,7 @@ pub(super) fn read(
     })
 }
 
-/// Fails if two parameters of a scenario become the same variable: the pipeline would see one, and
-/// a check the other.
+/// Fails if two parameters of a scenario become the same variable: the pipeline would see one, and a check the other.
 fn same_variables(all: &[Scenario]) -> Result<(), Misuse> {
     for scenario in all {
         let mut seen: BTreeMap<String, &str> = BTreeMap::new();
@@ -141,8 +139,8 @@ fn suits(all: &[Scenario], settings: &ChecksSettings, rules: &Path) -> Result<()
     Err(Misuse::new(problems.join("\n")).help(help))
 }
 
-/// Warns of scenarios to which a check does not apply because they have no expected value although
-/// others have one: this is often a mistake.
+/// Warns of scenarios to which a check does not apply because they have no expected value although others have one:
+/// this is often a mistake.
 fn expecting_nothing(all: &[Scenario], settings: &ChecksSettings) -> Option<Notice> {
     let comparing = settings
         .invariants

@@ -1,5 +1,4 @@
-//! The data that checks examine: the workspace after the pipeline has run in it, and the answer of
-//! the pipeline.
+//! The data that checks examine: the workspace after the pipeline has run in it, and the answer of the pipeline.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -81,9 +80,8 @@ impl Scene<'_> {
     }
 }
 
-/// The content of a file below a folder to which other programs may write. A file that is too large
-/// for a check is rejected. Opening a pipe never waits for its other end, and no link that points
-/// outside is followed.
+/// The content of a file below a folder to which other programs may write. A file that is too large for a check is
+/// rejected. Opening a pipe never waits for its other end, and no link that points outside is followed.
 pub(super) fn read_beneath(beneath: &Beneath, path: &Path) -> Result<Vec<u8>, Unread> {
     let unknown = |what: String| Unread::Unknown(what);
     let file = beneath.open(path).map_err(|error| match error {

@@ -1,5 +1,4 @@
-//! The texts that a check can examine: the output of the pipeline, its printed text, or a file of
-//! the workspace.
+//! The texts that a check can examine: the output of the pipeline, its printed text, or a file of the workspace.
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,9 @@
-//! SQL as a text: what a query may do, and where it contains fields of a scenario. Checks query
-//! databases with such texts, and services are filled with them; this module never accesses a
-//! database.
+//! SQL as a text: what a query may do, and where it contains fields of a scenario. Checks query databases with such
+//! texts, and services are filled with them; this module never accesses a database.
 //!
-//! A query is checked before it is run: it has to be a single statement that only reads. The
-//! session of a check is also read-only; this module rejects what such a session would still allow,
-//! e.g. making the server write a file. It also reports mistakes when the configuration is read.
+//! A query is checked before it is run: it has to be a single statement that only reads. The session of a check is also
+//! read-only; this module rejects what such a session would still allow, e.g. making the server write a file. It also
+//! reports mistakes when the configuration is read.
 
 use crate::interpolate::{self, TextPart};
 
@@ -36,8 +35,8 @@ impl BoundSql {
         })
     }
 
-    /// A script with many statements. No driver supports placeholders in a script, so each place
-    /// contains an expression that reads a value which was set in the session before.
+    /// A script with many statements. No driver supports placeholders in a script, so each place contains an expression
+    /// that reads a value which was set in the session before.
     ///
     /// # Errors
     ///
@@ -46,8 +45,7 @@ impl BoundSql {
         Self::of(text, dialect, &|_, name| {
             let name = name.to_lowercase();
             match dialect {
-                // For each value, the session has a table with one row; its column has the type of
-                // the value.
+                // For each value, the session has a table with one row; its column has the type of the value.
                 Dialect::Postgres => format!("(SELECT value FROM pg_temp.{name})"),
                 Dialect::Mysql => format!("@{name}"),
                 Dialect::Sqlite => format!("(SELECT value FROM temp.{name})"),
@@ -144,17 +142,16 @@ pub(super) fn reads(query: &str, dialect: Dialect) -> Result<(), String> {
     if all.last() == Some(&StatementWord::Unclosed) {
         return Err("a quote in the query is not closed".to_owned());
     }
-    // A server can be configured to read a backslash in a text as an ordinary character: then the
-    // text ends elsewhere. If the text does not end at all in this case, the server rejects the
-    // statement.
+    // A server can be configured to read a backslash in a text as an ordinary character: then the text ends elsewhere.
+    // If the text does not end at all in this case, the server rejects the statement.
     if dialect == Dialect::Mysql && query.contains('\\') {
         allowed(&words(query, dialect, false)?)?;
     }
     Ok(())
 }
 
-/// Whether a text contains `word` as a separate word, outside of quotes and comments, however the
-/// server reads a backslash.
+/// Whether a text contains `word` as a separate word, outside of quotes and comments, however the server reads a
+/// backslash.
 ///
 /// # Errors
 ///
@@ -203,8 +200,7 @@ fn is(name: &str, known: &str) -> bool {
     name.eq_ignore_ascii_case(known)
 }
 
-/// The parts of a statement that determine whether it may be run: texts, quoted names and comments
-/// do not.
+/// The parts of a statement that determine whether it may be run: texts, quoted names and comments do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StatementWord<'q> {
     Name(&'q str),
@@ -224,8 +220,7 @@ fn words(query: &str, dialect: Dialect, escapes: bool) -> Result<Vec<StatementWo
             let name = rest.find(|c| !is_of_a_name(c) && c != '$');
             let name = name.unwrap_or(rest.len());
             let (word, after) = rest.split_at(name);
-            // In a text such as `E'\''`, a backslash before a quote means that the quote does not
-            // end the text.
+            // In a text such as `E'\''`, a backslash before a quote means that the quote does not end the text.
             let is_escaped =
                 dialect == Dialect::Postgres && is(word, "e") && after.starts_with('\'');
             words.push(StatementWord::Name(word));

@@ -1,7 +1,6 @@
-//! Runs a scenario as one call: a new workspace is made, the pipeline runs in it, every check
-//! examines what the pipeline has left, and the results of the checks are the answer. So everything
-//! that applies to calls (jobs, retries, the cache, the journal, the re-runs of a gate) applies to
-//! scenarios, and the results are stored with each run.
+//! Runs a scenario as one call: a new workspace is made, the pipeline runs in it, every check examines what the
+//! pipeline has left, and the results of the checks are the answer. So everything that applies to calls (jobs, retries,
+//! the cache, the journal, the re-runs of a gate) applies to scenarios, and the results are stored with each run.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -116,8 +115,7 @@ impl ScenarioFolder {
     }
 }
 
-/// A longer value does not become a variable: Linux cannot start a program with a variable of 128
-/// KiB.
+/// A longer value does not become a variable: Linux cannot start a program with a variable of 128 KiB.
 const LONGEST_VARIABLE: usize = 100_000;
 
 /// The fields of a scenario that only the programs of the checks get as variables.
@@ -216,8 +214,8 @@ impl ScenarioTarget<'_> {
         })
     }
 
-    /// A failure whose texts contain neither a value of the environment nor the path of a folder
-    /// that has another name in every run.
+    /// A failure whose texts contain neither a value of the environment nor the path of a folder that has another name
+    /// in every run.
     fn masked(
         &self,
         ended: Ended,
@@ -325,8 +323,7 @@ impl ScenarioTarget<'_> {
             answer.checks.insert(invariant.name.clone(), result);
         }
         let output = String::from_utf8_lossy(scene.output);
-        // The output is masked before it is shortened, because half a secret at its end would not
-        // be recognised.
+        // The output is masked before it is shortened, because half a secret at its end would not be recognised.
         let output = self.text(&output, place, scene.services);
         if let Some((end, _)) = output.char_indices().nth(EXCERPT) {
             answer.is_output_cut = true;
@@ -414,8 +411,8 @@ impl Target for ScenarioTarget<'_> {
             Ok(ran) => ran,
             Err(ended) => return *ended,
         };
-        // The services are settled before the checks, because the programs of the checks may write
-        // to any service and call any server.
+        // The services are settled before the checks, because the programs of the checks may write to any service and
+        // call any server.
         if let Err(trouble) = services.settle() {
             return self.troubled(trouble);
         }
@@ -443,16 +440,15 @@ impl Target for ScenarioTarget<'_> {
         }));
         let both = before.as_ref().zip(after.as_ref());
         found.extend(both.and_then(|(before, after)| forbidden.writes(before, after)));
-        // The programs of the checks get the folder of the rules, even if the pipeline has another
-        // folder.
+        // The programs of the checks get the folder of the rules, even if the pipeline has another folder.
         let mut looking = variables.clone();
         for (name, value) in &mut looking {
             if name == ROOT {
                 *value = (&self.rules).into();
             }
         }
-        // Only the programs of the checks get the task and the expected answer as variables,
-        // because a pipeline could just return the expected answer.
+        // Only the programs of the checks get the task and the expected answer as variables, because a pipeline could
+        // just return the expected answer.
         looking.extend(told_to_checks(&scenario));
         let scene = Scene {
             scenario: &scenario,

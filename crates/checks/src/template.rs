@@ -1,5 +1,4 @@
-//! The folder from which a workspace is copied: one for all scenarios, or one that a field of the
-//! scenario names.
+//! The folder from which a workspace is copied: one for all scenarios, or one that a field of the scenario names.
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +17,8 @@ impl WorkspaceTemplate {
     ///
     /// # Errors
     ///
-    /// Fails if the folder that contains the templates of all scenarios is not known, or if the
-    /// name would reveal an answer.
+    /// Fails if the folder that contains the templates of all scenarios is not known, or if the name would reveal an
+    /// answer.
     pub(super) fn of(written: &str) -> Result<Self, String> {
         let template = Self {
             written: written.to_owned(),
@@ -48,8 +47,7 @@ impl WorkspaceTemplate {
             .any(|part| matches!(part, TextPart::Variable(_)))
     }
 
-    /// The folder whose files define what is measured: the template, or the folder that contains
-    /// all templates.
+    /// The folder whose files define what is measured: the template, or the folder that contains all templates.
     pub(super) fn measured(&self) -> &Path {
         match self.written.find("${").filter(|_| self.has_fields()) {
             Some(at) => Path::new(

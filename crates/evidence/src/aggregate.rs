@@ -51,8 +51,8 @@ pub(super) struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// The mean over the variants that `pick` selects, whichever case they belong to. Each variant
-    /// counts with the mean of its samples.
+    /// The mean over the variants that `pick` selects, whichever case they belong to. Each variant counts with the mean
+    /// of its samples.
     pub(super) fn mean(
         &self,
         pick: &dyn Fn(&VariantRecord) -> bool,
@@ -94,8 +94,7 @@ impl Figures<'_> {
         self.why_empty(0, Turn::Stability)
     }
 
-    /// Whether no such variant can be made from the cases of the run, so that a complete run has
-    /// none.
+    /// Whether no such variant can be made from the cases of the run, so that a complete run has none.
     pub(super) fn has_none(&self, is_one: &dyn Fn(&VariantRecord) -> bool) -> bool {
         let mut variants = self.cases.values().flat_map(|case| &case.variants);
         self.settings.ending == Ending::Complete && !self.cases.is_empty() && !variants.any(is_one)
@@ -123,8 +122,8 @@ impl Figures<'_> {
         }
     }
 
-    /// K = (1 - invariance) + (1 - sensitivity), in [0, 2]. The interval adds the ends of both
-    /// parts, and so it covers at least 95 %.
+    /// K = (1 - invariance) + (1 - sensitivity), in [0, 2]. The interval adds the ends of both parts, and so it covers
+    /// at least 95 %.
     pub(super) fn kelvin(&self, invariance: &Metric, sensitivity: &Metric) -> Metric {
         let value = match (invariance.value, sensitivity.value) {
             (Some(invariance), Some(sensitivity)) => Ok((1.0 - invariance) + (1.0 - sensitivity)),
@@ -177,8 +176,8 @@ pub(super) fn ends(interval: Option<(f64, f64)>) -> Option<Interval> {
     interval.map(|(low, high)| Interval { low, high })
 }
 
-/// The digest by which a comparison pairs the variants of its two sides: it is made from the input
-/// of the variant and the input of the baseline.
+/// The digest by which a comparison pairs the variants of its two sides: it is made from the input of the variant and
+/// the input of the baseline.
 pub(super) fn pair(case: &CaseRecord, variant: &Digest) -> Digest {
     Fields::of("kelvin/pair/v1")
         .field("baseline", case.input.bytes())
@@ -186,8 +185,7 @@ pub(super) fn pair(case: &CaseRecord, variant: &Digest) -> Digest {
         .digest()
 }
 
-/// Every answer to a variant compared with every answer to the case itself; none if both have only
-/// one answer.
+/// Every answer to a variant compared with every answer to the case itself; none if both have only one answer.
 fn pairs(
     case: &CaseRecord,
     variant: &VariantRecord,

@@ -56,8 +56,7 @@ impl Basis {
 }
 
 impl Basis {
-    /// The figure to which variants of a kind contribute; none if this version does not know the
-    /// kind.
+    /// The figure to which variants of a kind contribute; none if this version does not know the kind.
     pub(super) fn figure(&self, kind: &str) -> Option<Figure> {
         let figure = perturb::find(kind)?.figure;
         Some(match figure {
@@ -84,8 +83,8 @@ pub struct Settings<'a> {
 }
 
 impl<'a> Settings<'a> {
-    /// The scorer, if it compares every answer to a variant with every answer to the case. A judge
-    /// is asked only about pairs of the same repeat, since each pair is a call.
+    /// The scorer, if it compares every answer to a variant with every answer to the case. A judge is asked only about
+    /// pairs of the same repeat, since each pair is a call.
     pub(super) fn crossing(&self) -> Option<&'a dyn Scorer> {
         self.scorer.filter(|_| !self.basis.asked)
     }

@@ -96,8 +96,8 @@ impl Items for CasesToRun<'_> {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        // The files are listed one by one, since their folder may also be the folder of the
-        // pipeline. The records of one file are next to each other.
+        // The files are listed one by one, since their folder may also be the folder of the pipeline. The records of
+        // one file are next to each other.
         let cases = self.corpus.cases.chunk_by(|one, two| one.file == two.file);
         let files = cases.map(|of_file| &*of_file[0].file);
         let tables = self.corpus.labels.iter().map(|table| &**table);

@@ -11,8 +11,8 @@ use kelvin_run::Reader;
 use kelvin_run::judge::Scorer;
 use kelvin_run::targets::Reply;
 
-/// The maximum size of a decision in bytes. The decision of every call is stored in memory and in
-/// the report, and a larger value is a text rather than a decision.
+/// The maximum size of a decision in bytes. The decision of every call is stored in memory and in the report, and a
+/// larger value is a text rather than a decision.
 pub(crate) const LARGEST: usize = 64 * 1024;
 
 /// Reads the field with the decision, and lets the scorer reject a decision that it cannot compare.
@@ -40,8 +40,7 @@ impl Reader for DecisionReader<'_> {
 
     fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
         let decision = answer::find(output, self.field)?;
-        // Apart from a few escapes, a decision takes no more bytes than the output that contains
-        // it.
+        // Apart from a few escapes, a decision takes no more bytes than the output that contains it.
         if output.len() > LARGEST {
             let size = size(&decision);
             if size > LARGEST {
@@ -87,8 +86,8 @@ fn size(value: &Value) -> usize {
     counter.0
 }
 
-/// A decision with its texts replaced. Numbers, booleans and null are not texts. A list keeps its
-/// length, since a scorer of sets compares the entries.
+/// A decision with its texts replaced. Numbers, booleans and null are not texts. A list keeps its length, since a
+/// scorer of sets compares the entries.
 pub(super) fn withheld_decision(whole: Value) -> Value {
     match whole {
         Value::String(text) => kelvin_record::withheld(&text).into(),
@@ -131,8 +130,8 @@ pub(super) fn fields_beside(output: &[u8], decision: &DecisionField) -> BTreeMap
     told.take(FIELDS_BESIDE).collect()
 }
 
-/// The beginning of a text, with a mark if it was shortened. The text is never cut inside a word,
-/// because a masker only recognises a whole secret.
+/// The beginning of a text, with a mark if it was shortened. The text is never cut inside a word, because a masker only
+/// recognises a whole secret.
 pub(super) fn beginning(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else {
         return text.to_owned();

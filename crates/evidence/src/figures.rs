@@ -1,5 +1,5 @@
-//! Computes figures from records: invariance, sensitivity, the Kelvin score, the figures that
-//! explain them, and how often the pipeline gave no answer.
+//! Computes figures from records: invariance, sensitivity, the Kelvin score, the figures that explain them, and how
+//! often the pipeline gave no answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,8 +17,7 @@ use kelvin_base::stats;
 use kelvin_base::stats::Balanced;
 use kelvin_record::{CaseValue, Cell, Metric};
 
-/// The id prefix of the figures of the whole suite; figures of its parts have a kind or a type in
-/// addition.
+/// The id prefix of the figures of the whole suite; figures of its parts have a kind or a type in addition.
 const ALL: &str = "evidence";
 const INVARIANCE: &str = "evidence.invariance";
 const SENSITIVITY: &str = "evidence.sensitivity";
@@ -64,8 +63,8 @@ pub(super) fn metrics(
     };
 
     let invariance = figures.mean(&is(Figure::Invariance), Turn::Stability, CaseDetail::Cells);
-    // If a judge computes the distances, it is not known which answers are equal, so no type can be
-    // judged by its swaps.
+    // If a judge computes the distances, it is not known which answers are equal, so no type can be judged by its
+    // swaps.
     let by_type = !basis.asked && !basis.governing_types.is_empty();
     let detail = if by_type {
         CaseDetail::Cases
@@ -199,9 +198,8 @@ pub(super) fn metrics(
     for (name, metric) in labelled::metrics(settings, cases) {
         put(ALL, name, metric);
     }
-    // If no such variant can be made from any case, no measurement is lost, as long as something
-    // else is measured. If one could be made on the base, the report of the base says so, and the
-    // loss is reported.
+    // If no such variant can be made from any case, no measurement is lost, as long as something else is measured. If
+    // one could be made on the base, the report of the base says so, and the loss is reported.
     let mut invariance = gated(invariance);
     let is_measured = sensitivity.value.is_some() || labelled::is_measured(settings, cases);
     invariance.gated = !(is_measured && figures.has_none(&is(Figure::Invariance)));
@@ -271,9 +269,9 @@ fn case_mean(metric: &Metric) -> Metric {
         .interval(ends(stats::clustered_interval(&clusters)))
 }
 
-/// How far whole-unit swaps move the decision beyond the effect of exchanging only the conditions,
-/// at least 0. Only units that were changed in both ways are used, so that each rule is compared
-/// with itself: most units of a suite may have no conditions to exchange.
+/// How far whole-unit swaps move the decision beyond the effect of exchanging only the conditions, at least 0. Only
+/// units that were changed in both ways are used, so that each rule is compared with itself: most units of a suite may
+/// have no conditions to exchange.
 fn content_effect(figures: &Figures<'_>, basis: &Basis) -> Metric {
     let units = |wanted: Figure| -> BTreeSet<(&str, usize)> {
         let cases = figures.cases.iter();
@@ -321,8 +319,8 @@ fn content_effect(figures: &Figures<'_>, basis: &Basis) -> Metric {
 /// The name of the unperturbed input among the cells; no variant can have this name.
 const BASELINE: &str = "baseline";
 
-/// The share of the inputs without an answer. A variant that was not run because the unperturbed
-/// input failed counts as failed too, because it could not be compared.
+/// The share of the inputs without an answer. A variant that was not run because the unperturbed input failed counts as
+/// failed too, because it could not be compared.
 pub(crate) fn failure_rate(cases: &BTreeMap<String, CaseRecord>) -> Metric {
     let per_case: BTreeMap<String, CaseValue> = cases
         .iter()

@@ -10,8 +10,8 @@ use kelvin_record::{Flip, Ought};
 /// The answer of the base, if it is needed, and the answer of the head.
 type Answers = (Option<String>, String);
 
-/// The answers that got worse, among the variants of a case that contribute to a metric; none if no
-/// answer got worse, or if the metric does not concern variants.
+/// The answers that got worse, among the variants of a case that contribute to a metric; none if no answer got worse,
+/// or if the metric does not concern variants.
 pub(super) fn case_flip(
     base: &CaseRecord,
     head: &CaseRecord,
@@ -39,8 +39,8 @@ pub(super) fn case_flip(
         .map(|variant| (&variant.input, variant))
         .collect();
     let mut of = 0;
-    // The key is the answer of the head; for variants that should not move the decision, it also
-    // contains the answer of the base.
+    // The key is the answer of the head; for variants that should not move the decision, it also contains the answer of
+    // the base.
     let mut flips: BTreeMap<Answers, Vec<(&str, String)>> = BTreeMap::new();
     for variant in head.variants.iter().filter(counts) {
         let Some(old) = before.get(&variant.input) else {
@@ -55,8 +55,7 @@ pub(super) fn case_flip(
         };
         let key = match ought {
             Ought::Hold if moved_now > moved_then && was != is => (Some(was.clone()), is),
-            // If the variant gets the same answer as before, the answer to the case itself has
-            // changed.
+            // If the variant gets the same answer as before, the answer to the case itself has changed.
             Ought::Move if moved_now == 0.0 && moved_then > 0.0 && was != is => (None, is),
             _ => continue,
         };
@@ -81,14 +80,13 @@ pub(super) fn case_flip(
     })
 }
 
-/// Whether a variant contains hedges: such variants should not change the decision either, but all
-/// figures count them separately.
+/// Whether a variant contains hedges: such variants should not change the decision either, but all figures count them
+/// separately.
 fn is_hedge(variant: &VariantRecord) -> bool {
     perturb::find(&variant.kind).is_some_and(|kind| kind.figure == Figure::Hedge)
 }
 
-/// The mean distance between the answers to a variant and the answers to the case; none if no
-/// distance is known.
+/// The mean distance between the answers to a variant and the answers to the case; none if no distance is known.
 fn moved(variant: &VariantRecord) -> Option<f64> {
     let distances = variant.samples.iter().filter_map(|sample| sample.distance);
     let (sum, n) = distances.fold((0.0, 0_u32), |(sum, n), one| (sum + one, n + 1));

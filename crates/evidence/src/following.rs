@@ -1,9 +1,9 @@
-//! Following: how far the decision moves towards the answer that belongs to the swapped-in
-//! evidence, relative to how far it could move in this suite.
+//! Following: how far the decision moves towards the answer that belongs to the swapped-in evidence, relative to how
+//! far it could move in this suite.
 //!
-//! A swap often inserts a unit that rightly leads to the same decision. Sensitivity counts such a
-//! swap as one without effect. However, the possible effect of a swap is known: its unit comes from
-//! a *donor* case, and the donor's own answers show which decision the evidence leads to there.
+//! A swap often inserts a unit that rightly leads to the same decision. Sensitivity counts such a swap as one without
+//! effect. However, the possible effect of a swap is known: its unit comes from a *donor* case, and the donor's own
+//! answers show which decision the evidence leads to there.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ use kelvin_run::judge::{MaxErrors, Scorer};
 /// The share beyond each end of a 95 % interval.
 const TAIL: f64 = 0.025;
 
-/// The answers of a case to its own evidence: to the baselines and their replays, and to the
-/// variants that contribute to invariance.
+/// The answers of a case to its own evidence: to the baselines and their replays, and to the variants that contribute
+/// to invariance.
 struct CaseOwnAnswers<'a> {
     /// The different answers, each with its frequency.
     answers: Vec<(&'a Value, usize)>,
@@ -29,14 +29,13 @@ struct CaseOwnAnswers<'a> {
     count: usize,
     /// The mean distance between two of the answers; 0 if there is only one.
     within: f64,
-    /// The answer with the smallest distance to all others: the majority for answers that are
-    /// either equal or not, the median for numbers.
+    /// The answer with the smallest distance to all others: the majority for answers that are either equal or not, the
+    /// median for numbers.
     central: &'a Value,
 }
 
 impl<'a> CaseOwnAnswers<'a> {
-    /// The own answers of a case. None if the case got no answer, or if a judge was not asked about
-    /// two of the answers.
+    /// The own answers of a case. None if the case got no answer, or if a judge was not asked about two of the answers.
     fn of(
         case: &'a CaseRecord,
         counts: &dyn Fn(&VariantRecord) -> bool,
@@ -83,8 +82,7 @@ impl<'a> CaseOwnAnswers<'a> {
         })
     }
 
-    /// The mean distance of one answer to the own answers; none if a judge was not asked about one
-    /// of the pairs.
+    /// The mean distance of one answer to the own answers; none if a judge was not asked about one of the pairs.
     fn distance(&self, answer: &Value, scorer: &dyn Scorer) -> Option<f64> {
         let apart = self
             .answers
@@ -114,11 +112,9 @@ pub(super) fn is_swap(kind: &str) -> bool {
     perturb::find(kind).is_some_and(|kind| kind.figure == Figure::Sensitivity)
 }
 
-/// Adds to every swap its actual and its possible effect. A swap whose donor has no answers stays
-/// without a record.
+/// Adds to every swap its actual and its possible effect. A swap whose donor has no answers stays without a record.
 ///
-/// `counts` selects the variants that contribute to invariance; their answers count as the case's
-/// own answers.
+/// `counts` selects the variants that contribute to invariance; their answers count as the case's own answers.
 pub(super) fn compare(
     cases: &mut BTreeMap<String, CaseRecord>,
     counts: &dyn Fn(&VariantRecord) -> bool,
@@ -149,10 +145,9 @@ pub(super) fn compare(
     }
 }
 
-/// Compares the swaps if a judge computes the distances. The judge was asked only about answers of
-/// the same repeat. So the answers to the case itself represent the case, and the answers to the
-/// variants that contribute to invariance show its noise. The distances of the samples have to be
-/// known.
+/// Compares the swaps if a judge computes the distances. The judge was asked only about answers of the same repeat. So
+/// the answers to the case itself represent the case, and the answers to the variants that contribute to invariance
+/// show its noise. The distances of the samples have to be known.
 pub(super) fn compare_judged(
     cases: &mut BTreeMap<String, CaseRecord>,
     counts: &dyn Fn(&VariantRecord) -> bool,
@@ -201,8 +196,8 @@ pub(super) fn compare_judged(
     }
 }
 
-/// Two answers count as the same if the judge's distance between them is at most this, which allows
-/// for the noise of its grades.
+/// Two answers count as the same if the judge's distance between them is at most this, which allows for the noise of
+/// its grades.
 const LEAST_APART: f64 = 0.1;
 
 /// The answers of a case to itself, each paired with the answer of another case in the same repeat.
@@ -214,8 +209,7 @@ fn pairs_of_repeats<'a>(
     both.filter_map(|(own, other)| Some((own.decision.as_ref()?, other.decision.as_ref()?)))
 }
 
-/// The pairs of answers that show the possible effects of the swaps of a case, if a judge is
-/// called.
+/// The pairs of answers that show the possible effects of the swaps of a case, if a judge is called.
 pub(super) fn pairs_with_donors<'a>(
     cases: &'a BTreeMap<String, CaseRecord>,
     case: &'a CaseRecord,
@@ -252,10 +246,10 @@ fn swap(
 }
 
 impl Figures<'_> {
-    /// The sum of the reactions divided by the sum of the contrasts, over the swaps that `pick`
-    /// selects and whose donor has another answer. Each swap counts once, however often it was run.
-    /// 1 means that the decision moves to the donors' own answers, 0 that it does not move. Noise
-    /// and other units may move the figure out of `[0, 1]`; it is shown within these limits.
+    /// The sum of the reactions divided by the sum of the contrasts, over the swaps that `pick` selects and whose donor
+    /// has another answer. Each swap counts once, however often it was run. 1 means that the decision moves to the
+    /// donors' own answers, 0 that it does not move. Noise and other units may move the figure out of `[0, 1]`; it is
+    /// shown within these limits.
     ///
     /// All other swaps have a contrast of about 0 and would only add noise to the sum.
     pub(super) fn following(&self, pick: &dyn Fn(&VariantRecord) -> bool) -> Metric {
@@ -270,8 +264,8 @@ impl Figures<'_> {
             .counts_in(Unit::Ratio, Range::default())
     }
 
-    /// The mean contrast over all swaps: how far the swaps of this suite can change a decision,
-    /// beyond the effect of noise. With 0, no conclusion is possible from this suite.
+    /// The mean contrast over all swaps: how far the swaps of this suite can change a decision, beyond the effect of
+    /// noise. With 0, no conclusion is possible from this suite.
     pub(super) fn donor_contrast(&self, pick: &dyn Fn(&VariantRecord) -> bool) -> Metric {
         let swaps = Swaps::of(self.cases, pick, |_| true);
         let mean = |sums: CaseSums| (sums.swaps > 0).then(|| sums.contrast / sums.swaps as f64);
@@ -323,8 +317,8 @@ impl Figures<'_> {
         (swaps.known == 0).then(|| self.why_no_sample(swaps.failed))
     }
 
-    /// The reason if a judge was not asked about some of the swaps, or gave no score for them; none
-    /// if there are only a few of them.
+    /// The reason if a judge was not asked about some of the swaps, or gave no score for them; none if there are only a
+    /// few of them.
     fn why_not_judged(&self, swaps: &Swaps) -> Option<String> {
         let all = swaps.known + swaps.unknown;
         MaxErrors::default().exceeded(swaps.unknown, all)?;
@@ -387,8 +381,7 @@ impl Swaps {
         cases.fold(CaseSums::default(), CaseSums::plus)
     }
 
-    /// Counts the swaps that `pick` selects; only those that `counts` selects contribute to the
-    /// sums.
+    /// Counts the swaps that `pick` selects; only those that `counts` selects contribute to the sums.
     fn of(
         cases: &BTreeMap<String, CaseRecord>,
         pick: &dyn Fn(&VariantRecord) -> bool,
@@ -442,12 +435,12 @@ impl Swaps {
     }
 }
 
-/// A 95 % interval by the jackknife over cases (Efron and Tibshirani, "An Introduction to the
-/// Bootstrap", 1993, chapter 11), with `cases - 1` degrees of freedom, limited to `[0, 1]`. None
-/// for fewer than two cases, or if the figure cannot be computed without one of the cases.
+/// A 95 % interval by the jackknife over cases (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter
+/// 11), with `cases - 1` degrees of freedom, limited to `[0, 1]`. None for fewer than two cases, or if the figure
+/// cannot be computed without one of the cases.
 ///
-/// If all cases agree, the jackknife interval has no width. So the variance is at least the
-/// variance with half a case of the opposite result.
+/// If all cases agree, the jackknife interval has no width. So the variance is at least the variance with half a case
+/// of the opposite result.
 fn jackknife(
     value: f64,
     swaps: &Swaps,

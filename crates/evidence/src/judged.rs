@@ -1,8 +1,7 @@
 //! Asks the judge of the scorer about decisions in prose, each pair once, and stores its scores.
 //!
-//! The distances are stored in the records. Everything that is computed from the records later
-//! (figures of a stored report, of joined shards, of a comparison) uses these distances, and no
-//! judge is asked again.
+//! The distances are stored in the records. Everything that is computed from the records later (figures of a stored
+//! report, of joined shards, of a comparison) uses these distances, and no judge is asked again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,9 +35,8 @@ impl<'a> JudgedPairs<'a> {
         })
     }
 
-    /// Asks about every pair of these records that was not asked about before. Pairs that
-    /// contribute to no figure are left out: two runs of the same input count only if a noise floor
-    /// is measured.
+    /// Asks about every pair of these records that was not asked about before. Pairs that contribute to no figure are
+    /// left out: two runs of the same input count only if a noise floor is measured.
     ///
     /// # Errors
     ///

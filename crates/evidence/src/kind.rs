@@ -243,8 +243,8 @@ fn view<'a>(section: &'a dyn AnySection, run: RunView<'a>) -> EvidenceRun<'a> {
     }
 }
 
-/// How the run of the cases ended. A run of several probes has failed if one of them got no answer
-/// at all, but that does not mean that the others failed.
+/// How the run of the cases ended. A run of several probes has failed if one of them got no answer at all, but that
+/// does not mean that the others failed.
 fn own_ending(ending: Ending, section: &EvidenceSection) -> Ending {
     let samples = section.items.values().flat_map(|case| &case.baseline);
     let mut decisions = samples.filter(|sample| sample.decision.is_some());

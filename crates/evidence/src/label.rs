@@ -1,10 +1,9 @@
 //! The label of a case: the answer that a person expects.
 //!
-//! A table of labels contains only texts, but a decision may be a number or a boolean. So a label
-//! has two readings, one as a text and one as JSON, and the reading that is closer to the answer
-//! counts: `1` matches the answer `1` and the answer `"1"`. `True` and `FALSE` are also read as
-//! JSON, since tables are often written by Python or a spreadsheet. To match only the text, the
-//! label has to be written as a JSON string.
+//! A table of labels contains only texts, but a decision may be a number or a boolean. So a label has two readings, one
+//! as a text and one as JSON, and the reading that is closer to the answer counts: `1` matches the answer `1` and the
+//! answer `"1"`. `True` and `FALSE` are also read as JSON, since tables are often written by Python or a spreadsheet.
+//! To match only the text, the label has to be written as a JSON string.
 
 use std::fmt;
 
@@ -37,8 +36,7 @@ impl Label {
         Self { readings }
     }
 
-    /// Rejects a label with which no decision could ever agree, in words that fit after "the label
-    /// is".
+    /// Rejects a label with which no decision could ever agree, in words that fit after "the label is".
     ///
     /// # Errors
     ///
@@ -48,8 +46,8 @@ impl Label {
         for reading in &self.readings {
             match scorer.accepts(reading) {
                 Ok(()) => return Ok(()),
-                // The text is the last reading, so its reason is reported: it is more useful to the
-                // author than the reason for the JSON value.
+                // The text is the last reading, so its reason is reported: it is more useful to the author than the
+                // reason for the JSON value.
                 Err(why) => refused = Err(why),
             }
         }
@@ -62,8 +60,7 @@ impl Label {
         let accepted = readings.filter(|reading| scorer.accepts(reading).is_ok());
         let is_withheld = decision::is_withheld_decision(decision);
         let distances = accepted.filter_map(|reading| match is_withheld {
-            // A decision that was replaced agrees with a label that would be replaced by the same
-            // text.
+            // A decision that was replaced agrees with a label that would be replaced by the same text.
             true => scorer.distance(&decision::withheld_decision(reading.clone()), decision),
             false => scorer.distance(reading, decision),
         });

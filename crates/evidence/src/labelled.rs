@@ -1,7 +1,6 @@
 //! Compares the answers with the labels of the cases, if there are labels.
 //!
-//! A failed call counts as a completely wrong answer, because it does not help a user who expects
-//! an answer.
+//! A failed call counts as a completely wrong answer, because it does not help a user who expects an answer.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +15,13 @@ use kelvin_page::counted;
 use kelvin_record::{CaseValue, Cells, Metric};
 use kelvin_run::judge::Scorer;
 
-/// The names of the metrics after the name of the probe: one for the unchanged cases, and one for
-/// the variants that should get the same answers.
+/// The names of the metrics after the name of the probe: one for the unchanged cases, and one for the variants that
+/// should get the same answers.
 pub(super) const AGREES: &str = "agrees_with_labels";
 pub(super) const UNDER_REWRITES: &str = "agrees_under_rewrites";
 
-/// The metrics by name. None if no case has a label, or if a judge computes the distances, because
-/// the judge would have to be asked again about every answer.
+/// The metrics by name. None if no case has a label, or if a judge computes the distances, because the judge would have
+/// to be asked again about every answer.
 pub(super) fn metrics(
     settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,
@@ -42,8 +41,7 @@ pub(super) fn metrics(
         parts.collect()
     };
     let mut agrees = metric(settings, cases, &itself);
-    // A label declares the right answer of a case, so one good run of the base is enough to show
-    // that the base gave it.
+    // A label declares the right answer of a case, so one good run of the base is enough to show that the base gave it.
     agrees.is_declared = true;
     let mut under_rewrites = metric(settings, cases, &rewritten);
     let figures = Figures { settings, cases };
@@ -87,9 +85,8 @@ pub(super) fn label_count(cases: &BTreeMap<String, CaseRecord>) -> Option<String
 /// The answers to a case to which the label applies, by input, each with how far its runs agree.
 type Parts<'p> = dyn Fn(&CaseRecord, &Label, &dyn Scorer) -> Vec<Vec<f64>> + 'p;
 
-/// The mean over the inputs of all labelled cases; each input counts with the mean of its runs.
-/// There is no value for single variants: all of them share the label, so a wrong answer concerns
-/// the case.
+/// The mean over the inputs of all labelled cases; each input counts with the mean of its runs. There is no value for
+/// single variants: all of them share the label, so a wrong answer concerns the case.
 fn metric(
     settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,
@@ -140,8 +137,7 @@ fn by_round(parts: &[Vec<f64>]) -> Vec<Option<f64>> {
     (0..rounds).map(of_round).collect()
 }
 
-/// The mean agreement of the answers to the unperturbed case with a label; none if the case was not
-/// run.
+/// The mean agreement of the answers to the unperturbed case with a label; none if the case was not run.
 pub(super) fn agreement(case: &CaseRecord, label: &Label, scorer: &dyn Scorer) -> Option<f64> {
     let samples = case.baseline.iter().chain(&case.replays);
     stats::mean(&agreements(label, samples, scorer))
@@ -162,8 +158,7 @@ fn agreements<'s>(
         .collect()
 }
 
-/// Why a case has a bad result: the expected answer and the answers that differ from it, the most
-/// frequent first.
+/// Why a case has a bad result: the expected answer and the answers that differ from it, the most frequent first.
 pub(super) fn why(
     (basis, scorer): (&Basis, &dyn Scorer),
     case: &CaseRecord,

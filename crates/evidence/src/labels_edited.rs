@@ -1,6 +1,6 @@
-//! Labels that a change edits. Both sides are judged by the labels of one side, so that nobody can
-//! turn a wrong answer into a right one by changing the label. The answers of both sides are in
-//! their records, so no pipeline is run for this.
+//! Labels that a change edits. Both sides are judged by the labels of one side, so that nobody can turn a wrong answer
+//! into a right one by changing the label. The answers of both sides are in their records, so no pipeline is run for
+//! this.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,8 +46,7 @@ const fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// Gives both sides the labels of one of them; none if every common case has the same label on both
-/// sides.
+/// Gives both sides the labels of one of them; none if every common case has the same label on both sides.
 pub(super) fn align(
     base: &EvidenceSection,
     head: &EvidenceSection,

@@ -1,7 +1,7 @@
 //! The evidence probe: does the decision move only when the evidence that should govern it moves?
 //!
-//! Plans the variants of every case, runs baselines and variants, compares decisions, and computes
-//! the metrics `evidence.*`.
+//! Plans the variants of every case, runs baselines and variants, compares decisions, and computes the metrics
+//! `evidence.*`.
 
 mod aggregate;
 mod answered;

@@ -49,8 +49,8 @@ impl<'a> Measurement<'a> {
     ///
     /// # Errors
     ///
-    /// Fails if the first baseline shows that the decision field is missing or cannot be compared,
-    /// or if the run cannot continue.
+    /// Fails if the first baseline shows that the decision field is missing or cannot be compared, or if the run cannot
+    /// continue.
     pub(crate) fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         let baselines = self.baselines();
         let (first, others) = baselines.split_at(baselines.len().min(1));
@@ -73,8 +73,8 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// Runs the inputs of some cases again until each input has the wanted number of repeats; cases
-    /// are given by their indices.
+    /// Runs the inputs of some cases again until each input has the wanted number of repeats; cases are given by their
+    /// indices.
     ///
     /// # Errors
     ///
@@ -190,9 +190,9 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// If the first baseline answers without a usable decision, the configuration is wrong, and all
-    /// other invocations would be useless. Of several shards, only the shard with the first case
-    /// reports this, because an undivided run would stop after the first case too.
+    /// If the first baseline answers without a usable decision, the configuration is wrong, and all other invocations
+    /// would be useless. Of several shards, only the shard with the first case reports this, because an undivided run
+    /// would stop after the first case too.
     fn refuse_unusable_decision(&self, first: &[Task]) -> anyhow::Result<()> {
         let Some(task) = first.first().filter(|_| self.survey.begins) else {
             return Ok(());

@@ -1,9 +1,9 @@
 //! Evaluates at which positions of a list evidence is still used, from the variants of `position`.
 //!
-//! Neutral text in place of each element shows which element decides. If exactly one does, rotating
-//! the list brings this element to every position, and the decision stays the same where the
-//! element is still used. Elements that keep their order, such as the messages of a conversation,
-//! are not moved: there neutral text shows which positions are used at all.
+//! Neutral text in place of each element shows which element decides. If exactly one does, rotating the list brings
+//! this element to every position, and the decision stays the same where the element is still used. Elements that keep
+//! their order, such as the messages of a conversation, are not moved: there neutral text shows which positions are
+//! used at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -22,8 +22,8 @@ pub(crate) struct SeenPlace<'a> {
     pub(crate) places: Range<usize>,
     /// How many elements the list has.
     pub(crate) length: usize,
-    /// How stable the decision was with the deciding element at this position. In a list that keeps
-    /// its order: how often neutral text at this position moved the decision.
+    /// How stable the decision was with the deciding element at this position. In a list that keeps its order: how
+    /// often neutral text at this position moved the decision.
     pub(crate) value: f64,
     /// Whether an element at this position has a governing type.
     pub(crate) governs: bool,
@@ -159,8 +159,8 @@ fn one_list<'a>(
     }
 }
 
-/// The share of the runs in which neutral text has to move the decision, so that the element counts
-/// as the deciding one.
+/// The share of the runs in which neutral text has to move the decision, so that the element counts as the deciding
+/// one.
 const HALF: f64 = 0.5;
 
 /// The only part of a list that the pipeline uses.
@@ -180,12 +180,10 @@ pub(crate) struct ReadPart {
     pub(crate) read_outside: usize,
 }
 
-/// The part has to be used nearly always, and the rest nearly never; a smaller difference is only
-/// visible in the curve.
+/// The part has to be used nearly always, and the rest nearly never; a smaller difference is only visible in the curve.
 const READ: f64 = 0.8;
 const UNREAD: f64 = 0.35;
-/// The smallest number of cases, and of positions outside the part, for a conclusion about
-/// positions.
+/// The smallest number of cases, and of positions outside the part, for a conclusion about positions.
 const CASES: usize = 3;
 const OUTSIDE: usize = 5;
 /// In a list that keeps its order, neutral text outside the part moves hardly any decision.
@@ -271,8 +269,8 @@ fn parts(seen: &[SeenPlace<'_>]) -> impl Iterator<Item = (bool, usize)> {
     all.into_iter().map(|(end, at_the_end)| (at_the_end, end))
 }
 
-/// The values at the positions inside a part, and at those outside. Groups of positions that are
-/// partly inside are left out.
+/// The values at the positions inside a part, and at those outside. Groups of positions that are partly inside are left
+/// out.
 fn split<'s, 'a: 's>(
     seen: impl Iterator<Item = &'s SeenPlace<'a>>,
     at_the_end: bool,

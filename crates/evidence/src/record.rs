@@ -1,5 +1,4 @@
-//! The results of the evidence probe in one case: every invocation with its decision or its
-//! failure.
+//! The results of the evidence probe in one case: every invocation with its decision or its failure.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

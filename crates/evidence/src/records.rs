@@ -124,8 +124,7 @@ fn record(
 /// Finds the fields besides the decision in the output of a finished task.
 pub(super) type Outputs<'o> = dyn Fn(&Task) -> Option<BTreeMap<String, String>> + Sync + 'o;
 
-/// The fields besides the decision in the outputs of a case, one entry per repeat; empty if no
-/// output has any.
+/// The fields besides the decision in the outputs of a case, one entry per repeat; empty if no output has any.
 fn beside(
     name: &Arc<str>,
     baseline: &[Sample],
@@ -160,8 +159,7 @@ fn times(case: &Case, plan: &Plan, outcomes: &Outcomes, rounds: usize) -> Option
     Times::of(&cells)
 }
 
-/// The first repeats, if they were run, in a list without unused capacity: every variant of the run
-/// has such a list.
+/// The first repeats, if they were run, in a list without unused capacity: every variant of the run has such a list.
 fn samples<'o>(repeats: usize, of: impl Fn(usize) -> Option<&'o Outcome>) -> Vec<Sample> {
     let mut samples = Vec::with_capacity(repeats);
     samples.extend((1..=repeats).map_while(|repeat| of(repeat).map(sample)));

@@ -90,11 +90,10 @@ pub(super) fn baseline(case: &Arc<str>, repeat: usize) -> Task {
 
 /// Every task that follows the first baselines, for the cases at `places`.
 ///
-/// The tasks are ordered repeat by repeat, so that replays of a baseline are spread over the run:
-/// immediate replays would miss the drift of a service during the run. The order of the inputs of a
-/// case reveals nothing: a pipeline that counts its calls cannot find out the kind of an input, or
-/// which input is the original. The inputs of a case still stay together, because a server that
-/// caches the beginning of a prompt is then faster.
+/// The tasks are ordered repeat by repeat, so that replays of a baseline are spread over the run: immediate replays
+/// would miss the drift of a service during the run. The order of the inputs of a case reveals nothing: a pipeline that
+/// counts its calls cannot find out the kind of an input, or which input is the original. The inputs of a case still
+/// stay together, because a server that caches the beginning of a prompt is then faster.
 pub(super) fn after_baselines(
     corpus: &Corpus,
     plans: &BTreeMap<usize, Plan>,
@@ -143,15 +142,13 @@ fn turn(task: &Task, seed: u64) -> Digest {
 pub(super) struct Outcomes(BTreeMap<Task, Outcome>);
 
 impl Outcomes {
-    /// Adds the outcomes of the tasks that were run; a task that was not run because of an
-    /// interruption gets no entry.
+    /// Adds the outcomes of the tasks that were run; a task that was not run because of an interruption gets no entry.
     pub(super) fn take(&mut self, tasks: Vec<Task>, outcomes: Vec<Option<Outcome>>) {
         let done = tasks.into_iter().zip(outcomes);
         let mut done = done
             .filter_map(|(task, outcome)| Some((task, outcome?)))
             .collect();
-        // Appending fills the tree nodes completely; inserting in order would leave them half
-        // empty.
+        // Appending fills the tree nodes completely; inserting in order would leave them half empty.
         self.0.append(&mut done);
     }
 

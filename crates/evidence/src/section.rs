@@ -40,8 +40,8 @@ impl Item for CaseRecord {
             .map_or(0, |variant| variant.samples.len())
     }
 
-    /// Decisions stay unchanged, since they are compared with others. If no text may be kept, their
-    /// placeholders can be compared in the same way.
+    /// Decisions stay unchanged, since they are compared with others. If no text may be kept, their placeholders can be
+    /// compared in the same way.
     fn shorten(&mut self, texts: KeptTexts) {
         match texts {
             KeptTexts::Full => return,
@@ -114,8 +114,8 @@ impl Item for CaseRecord {
         })
     }
 
-    /// The code of the base is run on edited cases with the labels of the change. The old labels of
-    /// the base must stay known, since both sides are also judged by them.
+    /// The code of the base is run on edited cases with the labels of the change. The old labels of the base must stay
+    /// known, since both sides are also judged by them.
     fn take_over(&mut self, before: &Self) {
         self.expected.clone_from(&before.expected);
     }

@@ -21,8 +21,7 @@ pub(crate) struct Survey<'a> {
     pub corpus: &'a Corpus,
     /// The indices of the cases to measure, in ascending order.
     pub places: &'a [usize],
-    /// Whether the first case to measure is the first of all chosen cases; in another shard it is
-    /// not.
+    /// Whether the first case to measure is the first of all chosen cases; in another shard it is not.
     pub begins: bool,
     /// Compares decisions.
     pub scorer: &'a dyn Scorer,
@@ -34,8 +33,7 @@ pub(crate) fn plan(survey: &Survey<'_>) -> BTreeMap<usize, Plan> {
     plans.into_iter().collect()
 }
 
-/// Plans the variants of every case of the survey, in order, and stores only the result of `keep`
-/// for each plan.
+/// Plans the variants of every case of the survey, in order, and stores only the result of `keep` for each plan.
 pub(crate) fn plan_each<T: Send>(
     survey: &Survey<'_>,
     keep: impl Fn(usize, Plan) -> T + Sync,

@@ -1,5 +1,5 @@
-//! Runs pipelines whose right answer is known, in memory: with real cases, real plans and real
-//! figures, but with a function instead of a process.
+//! Runs pipelines whose right answer is known, in memory: with real cases, real plans and real figures, but with a
+//! function instead of a process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

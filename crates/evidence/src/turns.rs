@@ -1,6 +1,5 @@
-//! Evaluates whether the decision uses each turn of a conversation: which turns a variant changed,
-//! how often the decision moved with other evidence there, and how stable it was if the same
-//! evidence was only presented differently.
+//! Evaluates whether the decision uses each turn of a conversation: which turns a variant changed, how often the
+//! decision moved with other evidence there, and how stable it was if the same evidence was only presented differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,8 +46,8 @@ pub(crate) fn figures(
     all
 }
 
-/// Whether a variant has other evidence than its case. Neutral text counts as other evidence if it
-/// replaces a governing unit.
+/// Whether a variant has other evidence than its case. Neutral text counts as other evidence if it replaces a governing
+/// unit.
 fn is_other_evidence(basis: &Basis, case: &CaseRecord, variant: &VariantRecord) -> bool {
     match basis.figure(&variant.kind) {
         Some(Figure::Sensitivity | Figure::Condition | Figure::Mechanical) => true,
@@ -70,8 +69,8 @@ fn touched(case: &CaseRecord, notes: &Notes) -> BTreeSet<usize> {
     let mut touched: BTreeSet<usize> = gone.filter_map(|unit| turn(*unit)).collect();
     let others = notes.order.windows(2).filter(|two| two[0] > two[1]);
     touched.extend(others.filter_map(|two| turn(two[0]).filter(|one| turn(two[1]) == Some(*one))));
-    // A replacement is in the turn of the replaced unit. An inserted unit is in an array, so it is
-    // in the same turn as its neighbours in this array.
+    // A replacement is in the turn of the replaced unit. An inserted unit is in an array, so it is in the same turn as
+    // its neighbours in this array.
     if !notes.removed.is_empty() {
         return touched;
     }
@@ -92,8 +91,8 @@ fn touched(case: &CaseRecord, notes: &Notes) -> BTreeSet<usize> {
     touched
 }
 
-/// A variant that should show whether a turn is used: the turn contains a unit of another case with
-/// another answer, or neutral text in place of a governing unit.
+/// A variant that should show whether a turn is used: the turn contains a unit of another case with another answer, or
+/// neutral text in place of a governing unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TurnTrial<'a> {
     /// The name of the case.

@@ -49,8 +49,8 @@ pub fn align_by(base: &Report, head: &Report, reading: Viewpoint) -> AlignedRepo
             (&mut aligned.head, sections.head),
         ];
         for (report, mut side) in sides {
-            // The figures of most probes are the same as in the report. The thousands of values by
-            // case are stored only once.
+            // The figures of most probes are the same as in the report. The thousands of values by case are stored only
+            // once.
             for (id, metric) in &mut side.metrics {
                 if let Some(before) = report.metrics.get(id) {
                     metric.per_case.share(&before.per_case);

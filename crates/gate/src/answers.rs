@@ -1,8 +1,8 @@
-//! The answers that differ from those of the base, before figures are computed from them, and the
-//! answers among them that became wrong.
+//! The answers that differ from those of the base, before figures are computed from them, and the answers among them
+//! that became wrong.
 //!
-//! Only labels show whether another answer is better, but every reader has to know that some
-//! answers differ. So no verdict ends with "Nothing to do" if there are such answers.
+//! Only labels show whether another answer is better, but every reader has to know that some answers differ. So no
+//! verdict ends with "Nothing to do" if there are such answers.
 
 use std::collections::BTreeMap;
 
@@ -85,8 +85,8 @@ pub struct ChangedAnswer {
     pub beside: BTreeMap<String, FieldBeside>,
 }
 
-/// Adds the hits of both sides to the changed answers of a search, because people compare both.
-/// Answers that no page lists get no hits.
+/// Adds the hits of both sides to the changed answers of a search, because people compare both. Answers that no page
+/// lists get no hits.
 pub fn add_hits(verdict: &mut Verdict, (base, head): (&Report, &Report)) {
     for (probe, changed) in &mut verdict.answers {
         let sections = base.probes.of(probe).zip(head.probes.of(probe));
@@ -112,8 +112,8 @@ pub struct FieldBeside {
 }
 
 impl ChangedAnswers {
-    /// Compares the answers of one probe; none if it has none. `losses`: how much an item lost in a
-    /// gated metric. `is_exact`: whether the configuration says that the pipeline has no noise.
+    /// Compares the answers of one probe; none if it has none. `losses`: how much an item lost in a gated metric.
+    /// `is_exact`: whether the configuration says that the pipeline has no noise.
     pub(super) fn of(
         pairs: &AnswerPairs,
         losses: &BTreeMap<&str, f64>,
@@ -175,8 +175,7 @@ impl ChangedAnswers {
         })
     }
 
-    /// How many items have another answer or no answer any more, for a headline; none if all
-    /// answers are the same.
+    /// How many items have another answer or no answer any more, for a headline; none if all answers are the same.
     pub fn sentence(&self) -> Option<String> {
         let are = |count| if count == 1 { "is" } else { "are" };
         let of = self.same + self.other;
@@ -219,8 +218,7 @@ impl ChangedAnswers {
         if count == 1 { &self.item } else { &self.items }
     }
 
-    /// The first item whose answer differs, in a sentence without its full stop; none if there is
-    /// no such item.
+    /// The first item whose answer differs, in a sentence without its full stop; none if there is no such item.
     pub fn lead(&self) -> Option<Phrase> {
         let first = self.answers.first()?;
         let told = Phrase::of_name(&first.item);
@@ -336,8 +334,8 @@ fn beside(other: &OtherAnswer<'_>) -> BTreeMap<String, FieldBeside> {
 /// How many answers are stored at most: nobody reads more, and the reports contain all of them.
 const MOST_FLIPS: usize = 20;
 
-/// The answers that became wrong in metrics that dropped beyond their limit or in which a case
-/// broke, in the order of the cases; none if the verdict is a pass.
+/// The answers that became wrong in metrics that dropped beyond their limit or in which a case broke, in the order of
+/// the cases; none if the verdict is a pass.
 pub fn gone_wrong(
     cases: &[CaseChange],
     verdict: &Verdict,
@@ -414,8 +412,8 @@ pub fn extent(flip: &Flip) -> String {
     format!("in {} of {} {what}", flip.flipped, flip.of)
 }
 
-/// Two different answers as texts for people. The number 100 and the text "100" differ only in the
-/// quotation marks, which are kept in this case.
+/// Two different answers as texts for people. The number 100 and the text "100" differ only in the quotation marks,
+/// which are kept in this case.
 pub fn beside_each_other(base: &str, head: &str) -> (String, String) {
     let (was, is) = (bare(base), bare(head));
     if was == is && base != head {
@@ -424,12 +422,11 @@ pub fn beside_each_other(base: &str, head: &str) -> (String, String) {
     (was, is)
 }
 
-/// Two different answers as texts for people, for a place with this many columns. Long answers
-/// often begin with the same words, and would look equal if they were shortened at the end: then
-/// both begin a few words before the difference.
+/// Two different answers as texts for people, for a place with this many columns. Long answers often begin with the
+/// same words, and would look equal if they were shortened at the end: then both begin a few words before the
+/// difference.
 pub fn from_difference(base: &str, head: &str, columns: usize) -> (String, String) {
-    /// How many characters before the difference are kept as context; a place has more columns than
-    /// that.
+    /// How many characters before the difference are kept as context; a place has more columns than that.
     const BEFORE: usize = 20;
     let pairs = base.chars().zip(head.chars());
     let alike = pairs.take_while(|(one, other)| one == other).count();
@@ -438,8 +435,7 @@ pub fn from_difference(base: &str, head: &str, columns: usize) -> (String, Strin
     }
     let mut letters = base.char_indices().skip(alike - BEFORE);
     let start = letters.next().map_or(0, |(at, _)| at);
-    // The context begins at the beginning of a word, unless the word is as long as the whole
-    // context.
+    // The context begins at the beginning of a word, unless the word is as long as the whole context.
     let mut word = base[start..].char_indices().take(BEFORE / 2);
     let word = word.find(|(_, letter)| *letter == ' ');
     let start = word.map_or(start, |(at, _)| start + at + 1);

@@ -7,8 +7,7 @@ use super::verdict::{Reason, ReasonCode, Word};
 use crate::report::Decision;
 
 impl Judgement {
-    /// The request for approval of everything that has regressed, or may have regressed, between
-    /// the two commits.
+    /// The request for approval of everything that has regressed, or may have regressed, between the two commits.
     ///
     /// # Errors
     ///

@@ -52,8 +52,8 @@ impl fmt::Display for VariantChange {
 }
 
 impl CaseChange {
-    /// Whether its value changed by at least half of the scale from 0 to 1, and also by half of its
-    /// old value: half a second is little compared with twenty seconds.
+    /// Whether its value changed by at least half of the scale from 0 to 1, and also by half of its old value: half a
+    /// second is little compared with twenty seconds.
     pub fn is_by_half(&self) -> bool {
         const HALF: f64 = 0.5;
         let both = self.base.zip(self.head);
@@ -66,9 +66,9 @@ impl CaseChange {
     }
 }
 
-/// The cases of the gated metrics that got better or worse. First come the metrics that dropped
-/// beyond their limit or in which a case broke, in the order of the reasons, then the others by
-/// their rank. Within a metric, the cases that the reason names come first.
+/// The cases of the gated metrics that got better or worse. First come the metrics that dropped beyond their limit or
+/// in which a case broke, in the order of the reasons, then the others by their rank. Within a metric, the cases that
+/// the reason names come first.
 pub fn case_changes(comparison: &Comparison<'_>, verdict: &Verdict) -> Vec<CaseChange> {
     let place = |id: &str| {
         let mut reasons = verdict.reasons.iter();
@@ -112,8 +112,7 @@ fn of_metric(id: &str, metric: &MetricPair<'_>, verdict: &Verdict) -> Vec<CaseCh
         .into_iter()
         .filter(|(_, case)| case.change != Change::Draw || case.not_comparable > 0)
         .collect();
-    // The sort is stable: the cases that the reason does not name stay sorted by how much worse
-    // they got.
+    // The sort is stable: the cases that the reason does not name stay sorted by how much worse they got.
     let drivers = verdict
         .metrics
         .get(id)

@@ -1,5 +1,5 @@
-//! Rules for single metrics that need no baseline: the worst allowed value of a metric, and whether
-//! the metric must exist. A rule in the configuration is applied or rejected, but never ignored.
+//! Rules for single metrics that need no baseline: the worst allowed value of a metric, and whether the metric must
+//! exist. A rule in the configuration is applied or rejected, but never ignored.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use kelvin_record::{Metric, probe_of};
 /// The maximum number of wrong letters in a name for which the right name is still suggested.
 const MOST_WRONG: usize = 3;
 
-/// Reports the rules whose metric was not measured and, if there was no base for comparison, the
-/// values that are worse than allowed. `metrics`: those of the head.
+/// Reports the rules whose metric was not measured and, if there was no base for comparison, the values that are worse
+/// than allowed. `metrics`: those of the head.
 pub fn report_demands(policy: &Policy, metrics: &BTreeMap<String, Metric>, verdict: &mut Verdict) {
     let is_compared = !verdict.metrics.is_empty();
     let mut told = Vec::new();

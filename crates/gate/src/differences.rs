@@ -1,5 +1,5 @@
-//! The differences between two runs besides their figures. They are found as values in the
-//! fingerprints and settings, and only this file expresses them in words.
+//! The differences between two runs besides their figures. They are found as values in the fingerprints and settings,
+//! and only this file expresses them in words.
 
 use std::fmt;
 
@@ -128,8 +128,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// Whether the difference is in the code of the pipeline, which a comparison is supposed to
-    /// judge.
+    /// Whether the difference is in the code of the pipeline, which a comparison is supposed to judge.
     pub const fn is_of_the_pipeline(&self) -> bool {
         matches!(self, Self::Pipeline | Self::PipelineUnknown)
     }

@@ -1,5 +1,5 @@
-//! Finds changes that a suite could not show, before a change is judged, by comparing the suite's
-//! own report with itself.
+//! Finds changes that a suite could not show, before a change is judged, by comparing the suite's own report with
+//! itself.
 
 use serde::Serialize;
 
@@ -20,8 +20,7 @@ pub struct UnseenType {
     /// The word for the items in which the type may decide.
     #[serde(skip)]
     items: String,
-    /// Another way to detect the loss, as a part of a sentence; empty if only more items would
-    /// help.
+    /// Another way to detect the loss, as a part of a sentence; empty if only more items would help.
     #[serde(skip)]
     or_more: String,
 }
@@ -44,8 +43,7 @@ impl UnseenType {
     }
 }
 
-/// The types whose loss a gate with this suite could not show. `with_itself`: the suite's report
-/// compared with itself.
+/// The types whose loss a gate with this suite could not show. `with_itself`: the suite's report compared with itself.
 pub fn unseen_types(policy: &Policy, with_itself: &Comparison<'_>) -> Vec<UnseenType> {
     let gate = Gate::new(policy, false, false, None);
     let decided = gate.types_as_they_are(with_itself).into_values();

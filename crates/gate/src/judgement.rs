@@ -1,5 +1,5 @@
-//! The result of the gate: the verdict with its base, its cost and the cases, for files and people.
-//! It is also made for a change that cannot have made the pipeline worse and is therefore not run.
+//! The result of the gate: the verdict with its base, its cost and the cases, for files and people. It is also made for
+//! a change that cannot have made the pipeline worse and is therefore not run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -231,8 +231,8 @@ impl Judgement {
         self.verdict.passed && self.verdict.verdict.is_fine()
     }
 
-    /// The source of the baseline in one line, with the earlier sources that could not be asked or
-    /// read; without a baseline, every source and why it could not be used.
+    /// The source of the baseline in one line, with the earlier sources that could not be asked or read; without a
+    /// baseline, every source and why it could not be used.
     pub fn provenance(&self) -> String {
         let tried = |tried: &[Tried]| -> Vec<String> {
             tried
@@ -315,8 +315,7 @@ pub fn value(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
 }
 
-/// The verdict on a metric in one or two words, for people. A metric that cannot fail the gate is
-/// marked as only shown.
+/// The verdict on a metric in one or two words, for people. A metric that cannot fail the gate is marked as only shown.
 pub fn said(metric: &MetricVerdict) -> String {
     match metric.policy {
         Attention::Gate => metric.verdict.as_str().replace('_', " "),
@@ -382,9 +381,9 @@ fn indented(page: &mut String, mark: &str, text: &str) {
     }
 }
 
-/// The judgement of a change that cannot have made the pipeline worse, since it touches only
-/// harmless files. It is not run, its figures are those of the base, and they come from the stored
-/// report of the base. `why`: the sentence that says which files were touched.
+/// The judgement of a change that cannot have made the pipeline worse, since it touches only harmless files. It is not
+/// run, its figures are those of the base, and they come from the stored report of the base. `why`: the sentence that
+/// says which files were touched.
 pub fn unaffected(base: &Report, policy: &Policy, from: Provenance, why: &str) -> Judgement {
     let metrics = base.metrics.iter();
     let metrics = metrics.map(|(id, metric)| (id.clone(), as_on_the_base(id, metric, policy)));

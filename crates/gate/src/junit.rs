@@ -1,10 +1,10 @@
-//! A run, or its verdict, as JUnit XML: every item is a test case in the suite of its probe, and
-//! the verdict is a separate suite with a test case for each gated metric. GitLab, Buildkite,
-//! CircleCI, Jenkins and Azure can show this format.
+//! A run, or its verdict, as JUnit XML: every item is a test case in the suite of its probe, and the verdict is a
+//! separate suite with a test case for each gated metric. GitLab, Buildkite, CircleCI, Jenkins and Azure can show this
+//! format.
 //!
-//! A test case fails only if it fails the job: a change that noise may explain is not a failure
-//! here either. A test case passes only if it was measured: an item that is gone, or that has no
-//! value although the base has one, is skipped with the reason.
+//! A test case fails only if it fails the job: a change that noise may explain is not a failure here either. A test
+//! case passes only if it was measured: an item that is gone, or that has no value although the base has one, is
+//! skipped with the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -100,8 +100,7 @@ fn verdict(judgement: &Judgement) -> Vec<Case> {
         outcome: match (verdict.passed, verdict.verdict, tone) {
             (false, ..) => Outcome::Failed(words),
             (true, word, Tone::Calm) if word.is_fine() => Outcome::Passed,
-            // A pass on the remaining items only, or under rules of the change itself, is not a
-            // full pass.
+            // A pass on the remaining items only, or under rules of the change itself, is not a full pass.
             (true, ..) => Outcome::Open(words),
         },
         properties: vec![("verdict".to_owned(), verdict.verdict.as_str().to_owned())],
@@ -214,8 +213,7 @@ impl Items<'_> {
         items.map(|item| self.case(item, failing)).collect()
     }
 
-    /// Whether no metric was measured on an item, in a probe whose metrics are measured item by
-    /// item.
+    /// Whether no metric was measured on an item, in a probe whose metrics are measured item by item.
     fn lacks_figures(&self, item: &str) -> bool {
         let own = self.metrics.iter();
         let own = own.filter(|(id, metric)| probe_of(id) == self.probe && !metric.is_failure_rate);

@@ -1,7 +1,6 @@
 //! The gate: distinguishes a drop from noise, and decides by its policy whether the head may pass.
 //!
-//! A caller calls [`Gate::next`] until it returns a verdict, and makes the requested runs in
-//! between.
+//! A caller calls [`Gate::next`] until it returns a verdict, and makes the requested runs in between.
 
 pub mod align;
 pub mod answers;
@@ -86,9 +85,8 @@ pub enum Next {
 }
 
 impl<'a> Gate<'a> {
-    /// A gate with a policy. `base`: whether the base is stored and can be run again together with
-    /// the head. `head`: whether the head can be run again. `incomparable`: why the two cannot be
-    /// compared.
+    /// A gate with a policy. `base`: whether the base is stored and can be run again together with the head. `head`:
+    /// whether the head can be run again. `incomparable`: why the two cannot be compared.
     pub fn new(policy: &'a Policy, head: bool, base: bool, incomparable: Option<String>) -> Self {
         let by_threshold = policy.rule == Rule::Threshold;
         let means = Means {
@@ -121,9 +119,8 @@ impl<'a> Gate<'a> {
         self.looks.answers_are_kept(are_kept);
     }
 
-    /// Records that the reports are finished, and that their run has already run doubtful cases
-    /// again. If the result is still open, it counts as open after re-runs, although this gate
-    /// itself makes no re-runs.
+    /// Records that the reports are finished, and that their run has already run doubtful cases again. If the result is
+    /// still open, it counts as open after re-runs, although this gate itself makes no re-runs.
     pub const fn was_rerun_before(&mut self) {
         self.was_rerun_before = true;
     }
@@ -230,8 +227,7 @@ impl<'a> Gate<'a> {
         .verdict(broken)
     }
 
-    /// Requests the values that the base has and the head lacks, once: calls that failed by bad
-    /// luck then succeed.
+    /// Requests the values that the base has and the head lacks, once: calls that failed by bad luck then succeed.
     fn missing_rerun(&self, comparison: &Comparison<'_>) -> WantedRepeats {
         let can_rerun = self.means.head_runs > 1 && !self.policy.is_exact();
         if self.asked_missing || !can_rerun || self.incomparable.is_some() {
@@ -334,8 +330,8 @@ impl<'a> Gate<'a> {
             .collect()
     }
 
-    /// The cases to run again if the cases with the same name are worse than allowed; this happens
-    /// once. A pipeline that is declared deterministic would give the same answers again.
+    /// The cases to run again if the cases with the same name are worse than allowed; this happens once. A pipeline
+    /// that is declared deterministic would give the same answers again.
     fn unpaired_rerun(&self, comparison: &Comparison<'_>, gated: usize) -> WantedRepeats {
         let mut cases = BTreeMap::new();
         let runs = self.means.head_runs.min(unpaired::MOST_RUNS);
@@ -403,14 +399,12 @@ impl<'a> Gate<'a> {
         declared.collect()
     }
 
-    /// Whether this is the only look at these runs: no run was chosen because of the results of
-    /// earlier runs.
+    /// Whether this is the only look at these runs: no run was chosen because of the results of earlier runs.
     const fn is_the_only_look(&self) -> bool {
         self.means.head_runs < 2 && self.asked == 0 && !self.was_rerun_before
     }
 
-    /// The cases that broke or may have broken, and the runs that are needed before that can be
-    /// decided.
+    /// The cases that broke or may have broken, and the runs that are needed before that can be decided.
     fn broken(
         &self,
         comparison: &Comparison<'_>,
@@ -423,8 +417,8 @@ impl<'a> Gate<'a> {
         }
         let declared = self.declared(comparison);
         let mut all: Vec<(&String, &GatedMetric)> = subjects.iter().chain(&declared).collect();
-        // An item without an answer also has no values, and one that breaks a requirement is worse
-        // in other metrics too: each is reported once, by the first of these metrics.
+        // An item without an answer also has no values, and one that breaks a requirement is worse in other metrics
+        // too: each is reported once, by the first of these metrics.
         all.sort_by_key(|(id, subject)| {
             let is_declared = comparison.metrics[id.as_str()].is_declared;
             (!subject.is_failure_rate, !is_declared)
@@ -436,8 +430,7 @@ impl<'a> Gate<'a> {
                 is_declared: pair.is_declared || pair.is_failure_rate,
                 by_rank: pair.by_rank,
             };
-            // If the metric is already a regression, no case is run again just to report single
-            // cases.
+            // If the metric is already a regression, no case is run again just to report single cases.
             let regressed = decisions
                 .get(id)
                 .and_then(|decision| decision.look.as_ref().ok())

@@ -28,8 +28,7 @@ pub struct Policy {
     pub on_broken_case: Effect,
     /// The effect of a gated metric that was not measured.
     pub on_unmeasured: Effect,
-    /// The share of a metric's cells that may be lost, in total and of each governing type; in `[0,
-    /// 1]`.
+    /// The share of a metric's cells that may be lost, in total and of each governing type; in `[0, 1]`.
     pub max_missing: f64,
     /// The effect of so many edited cases that little of a metric can be paired.
     pub on_edited: Effect,
@@ -58,8 +57,8 @@ pub struct MetricPolicy {
     pub max_drop: Option<f64>,
     /// Whether the metric is gated, regardless of its report.
     pub policy: Option<Attention>,
-    /// The worst value that the head may have, regardless of the base: a minimum if higher is
-    /// better, a maximum if lower is better.
+    /// The worst value that the head may have, regardless of the base: a minimum if higher is better, a maximum if
+    /// lower is better.
     pub min: Option<f64>,
 }
 
@@ -90,8 +89,7 @@ pub enum Effect {
 /// The effect of a drop that noise may explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnSuspected {
-    /// A doubtful result fails if no case was run again, and leads to a warning if re-runs were
-    /// made.
+    /// A doubtful result fails if no case was run again, and leads to a warning if re-runs were made.
     Auto,
     /// The same effect in both situations.
     Always(Effect),
@@ -203,8 +201,7 @@ impl Policy {
             .unwrap_or(self.max_drop)
     }
 
-    /// Whether the configuration sets how much this metric may drop, or allows that everything is
-    /// lost.
+    /// Whether the configuration sets how much this metric may drop, or allows that everything is lost.
     pub fn is_set_for(&self, id: &str) -> bool {
         let own = self.metrics.get(id).and_then(|metric| metric.max_drop);
         own.is_some() || self.max_drop >= 1.0
@@ -215,14 +212,12 @@ impl Policy {
         self.metrics.get(id)?.min
     }
 
-    /// The attention that a metric gets: as configured, or as its report says. A metric with its
-    /// own limit is gated.
+    /// The attention that a metric gets: as configured, or as its report says. A metric with its own limit is gated.
     pub fn attention(&self, id: &str, metric: &MetricPair<'_>) -> Attention {
         self.attention_to(id, metric.gated)
     }
 
-    /// The attention that a metric of one report gets; `gated`: whether the report says that it is
-    /// gated.
+    /// The attention that a metric of one report gets; `gated`: whether the report says that it is gated.
     pub fn attention_to(&self, id: &str, gated: bool) -> Attention {
         let rule = self.metrics.get(id);
         let has_limit = rule.is_some_and(|rule| rule.max_drop.is_some() || rule.min.is_some());

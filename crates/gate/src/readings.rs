@@ -1,6 +1,5 @@
-//! Evaluates the same measurement in other ways: with the labels of the other side, if the change
-//! edits labels, and with the best possible values for the unknown part. No calls are made for
-//! this.
+//! Evaluates the same measurement in other ways: with the labels of the other side, if the change edits labels, and
+//! with the best possible values for the unknown part. No calls are made for this.
 
 use std::collections::BTreeSet;
 
@@ -29,9 +28,9 @@ pub struct Readings<'a> {
 }
 
 impl Readings<'_> {
-    /// Settles a verdict that was made with the labels of the base. If the change edits labels, a
-    /// verdict with its own labels is made too; the worse verdict counts and is reported first. A
-    /// drop that may come from the unknown part decides nothing. Returns the reading that counts.
+    /// Settles a verdict that was made with the labels of the base. If the change edits labels, a verdict with its own
+    /// labels is made too; the worse verdict counts and is reported first. A drop that may come from the unknown part
+    /// decides nothing. Returns the reading that counts.
     pub fn settle(&self, mut verdict: Verdict) -> (Verdict, Viewpoint) {
         let by_base = Viewpoint::default();
         let comparisons = align_by(self.base, self.head, by_base).comparisons;
@@ -96,8 +95,7 @@ impl Readings<'_> {
         }
     }
 
-    /// Leaves metrics open that would be within their limits with the best possible values for the
-    /// unknown part.
+    /// Leaves metrics open that would be within their limits with the best possible values for the unknown part.
     fn soften(&self, verdict: &mut Verdict, reading: Viewpoint) {
         if verdict.passed && verdict.verdict != Word::Regression {
             return;
@@ -228,8 +226,8 @@ impl Readings<'_> {
     }
 }
 
-/// Counts the edited items whose labels the change edits too, and describes their number in words;
-/// none if there is no such item.
+/// Counts the edited items whose labels the change edits too, and describes their number in words; none if there is no
+/// such item.
 fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String> {
     let mut told = Vec::new();
     for (name, comparison) in comparisons.named() {
@@ -249,10 +247,10 @@ fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String
     (!told.is_empty()).then(|| told.join(" and "))
 }
 
-/// A text on the loss of an unchanged pipeline with the labels of the change: the first gated
-/// metric that these labels lower, otherwise the first metric that they judge over fewer items.
-/// Either such labels are wrong, or the pipeline is wrong and was already wrong on the base. If a
-/// label was removed, it cannot be checked any more whether that answer is right.
+/// A text on the loss of an unchanged pipeline with the labels of the change: the first gated metric that these labels
+/// lower, otherwise the first metric that they judge over fewer items. Either such labels are wrong, or the pipeline is
+/// wrong and was already wrong on the base. If a label was removed, it cannot be checked any more whether that answer
+/// is right.
 fn worse_labels(by_base: &Verdict, by_head: &Verdict) -> Option<String> {
     let gated = || {
         let metrics = by_base.metrics.iter();

@@ -23,9 +23,8 @@ pub struct Reproduction {
 }
 
 impl Reproduction {
-    /// The command. It is restricted to the case that a reader should examine first, if that case
-    /// was run in several variants; one case with a single input is not enough to get the same
-    /// verdict.
+    /// The command. It is restricted to the case that a reader should examine first, if that case was run in several
+    /// variants; one case with a single input is not enough to get the same verdict.
     pub fn command(&self, judgement: &Judgement) -> String {
         let worst = judgement.cases.iter().find(|case| case.is_worse());
         let worst = worst.filter(|case| {

@@ -1,5 +1,5 @@
-//! Makes a sentence for each reason: the metric, its two values, the cases that caused the drop,
-//! and how certain the drop is.
+//! Makes a sentence for each reason: the metric, its two values, the cases that caused the drop, and how certain the
+//! drop is.
 
 use super::governing::TypeDecision;
 use super::look::{BoundsSource, Look, UPPER_CONFIDENCE};
@@ -371,9 +371,8 @@ fn after(ending: LooksEnding, look: &Look, verdict: &MetricVerdict, nouns: &Noun
     }
 }
 
-/// The factor by which the number of runs would have to grow so that the open bound decides, if
-/// drop and noise are as they seem: the error shrinks with the square root of the number of runs.
-/// None if the number is impractical.
+/// The factor by which the number of runs would have to grow so that the open bound decides, if drop and noise are as
+/// they seem: the error shrinks with the square root of the number of runs. None if the number is impractical.
 fn times_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
     const MOST: f64 = 10.0;
     let short = if look.drop > max_drop {
@@ -385,8 +384,8 @@ fn times_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
     (times.is_finite() && times > 1.0 && times <= MOST).then_some(times as u32)
 }
 
-/// The cases that broke in a metric, or those that may have broken. `of_failures`: whether the
-/// metric counts missing answers.
+/// The cases that broke in a metric, or those that may have broken. `of_failures`: whether the metric counts missing
+/// answers.
 pub(super) fn broken(
     cases: &[&BrokenCase],
     nouns: &Nouns,
@@ -461,8 +460,8 @@ fn shown(value: Option<f64>) -> String {
     value.map_or_else(|| "null".to_owned(), display)
 }
 
-/// A share as a percentage with at most one decimal. It is rounded down, so that no share ever
-/// looks completely certain.
+/// A share as a percentage with at most one decimal. It is rounded down, so that no share ever looks completely
+/// certain.
 pub(super) fn percent(share: f64) -> String {
     let tenths = (1_000.0 * share + super::look::GUARD).floor();
     if tenths % 10.0 == 0.0 {

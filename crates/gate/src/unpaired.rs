@@ -1,9 +1,8 @@
-//! Changed inputs: the cases with the same name are also compared as a whole, each side with its
-//! own inputs.
+//! Changed inputs: the cases with the same name are also compared as a whole, each side with its own inputs.
 //!
-//! Edited cases have no pairs, so the pairs cannot show a drop in them. Since the inputs differ,
-//! repeats do not show all of the noise, and even a deterministic pipeline is not exact here: the
-//! noise is estimated from the differences between the cases.
+//! Edited cases have no pairs, so the pairs cannot show a drop in them. Since the inputs differ, repeats do not show
+//! all of the noise, and even a deterministic pipeline is not exact here: the noise is estimated from the differences
+//! between the cases.
 
 use super::look::{self, Look, LookOutcome, LookSettings, Noise, PairedCase, PairedCell};
 use super::policy::{Policy, Rule};
@@ -36,9 +35,9 @@ pub(super) const fn has_turned(pair: &MetricPair<'_>) -> bool {
     pair.coverage.whole.turned > 0
 }
 
-/// Whether so much has changed that the pairs alone are not enough for a conclusion: less than half
-/// of the base's cells can be paired, or fewer than five cases. If the base itself has fewer cases,
-/// one case that cannot be paired is enough.
+/// Whether so much has changed that the pairs alone are not enough for a conclusion: less than half of the base's cells
+/// can be paired, or fewer than five cases. If the base itself has fewer cases, one case that cannot be paired is
+/// enough.
 pub(super) fn is_thin(pair: &MetricPair<'_>) -> bool {
     let whole = &pair.coverage.whole;
     let few = pair.coverage.cases < FEWEST_PAIRED.min(pair.coverage.base_cases);
@@ -83,8 +82,7 @@ pub(super) fn look(
     Some(SameNames { names, look })
 }
 
-/// The cases whose input differs on the head, each as a whole: requirements for every case apply to
-/// them too.
+/// The cases whose input differs on the head, each as a whole: requirements for every case apply to them too.
 pub(super) fn edited(pair: &MetricPair<'_>) -> Vec<(String, PairedCase)> {
     let edited = pair.cases.iter().filter_map(|(name, case)| {
         let whole = case.unpaired.as_ref().filter(|_| case.cells.is_empty())?;

@@ -243,10 +243,9 @@ impl MetricVerdict {
         (beyond > GUARD).then_some(beyond)
     }
 
-    /// The order in which metrics are reported, smallest first. First come drops beyond their
-    /// limit: the certain ones before those that noise may explain, and the largest excess first.
-    /// Then come metrics that are below their minimum, were not measured, or are open; then the
-    /// others, the largest drop first.
+    /// The order in which metrics are reported, smallest first. First come drops beyond their limit: the certain ones
+    /// before those that noise may explain, and the largest excess first. Then come metrics that are below their
+    /// minimum, were not measured, or are open; then the others, the largest drop first.
     pub fn rank(&self) -> Rank {
         let (urgency, size) = match (self.verdict, self.cause, self.beyond()) {
             (Word::Regression | Word::PendingApproval, _, Some(beyond)) => (Urgency::Drop, beyond),
@@ -324,8 +323,7 @@ impl Word {
         }
     }
 
-    /// Whether no result counts against the change: it was compared and is not worse, or it cannot
-    /// be worse.
+    /// Whether no result counts against the change: it was compared and is not worse, or it cannot be worse.
     pub const fn is_fine(self) -> bool {
         matches!(self, Self::Pass | Self::Unaffected)
     }
@@ -376,8 +374,8 @@ impl Verdict {
         Self::without_base(Word::Unmeasured, Effect::Fail, text)
     }
 
-    /// Adds a warning from the alignment of two runs. `is_open`: whether it makes a passing verdict
-    /// open, so that no change passes unnoticed; a worse verdict stays.
+    /// Adds a warning from the alignment of two runs. `is_open`: whether it makes a passing verdict open, so that no
+    /// change passes unnoticed; a worse verdict stays.
     fn warn(&mut self, text: String, is_open: bool) {
         let comes_first = |reason: &&Reason| {
             let code = reason.code;
@@ -413,8 +411,7 @@ impl Verdict {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// The edits of the change to cases, queries and other items, for a headline; none if there are
-    /// none.
+    /// The edits of the change to cases, queries and other items, for a headline; none if there are none.
     pub fn edits(&self) -> Option<String> {
         let told: Vec<String> = self.turnover.values().filter_map(losses::edits).collect();
         (!told.is_empty()).then(|| told.join("; "))
@@ -437,8 +434,7 @@ impl Verdict {
         self.has_removed_items() || self.tells(ReasonCode::LostInputs)
     }
 
-    /// The governing types whose loss this suite could not detect, so that a pass does not cover
-    /// them.
+    /// The governing types whose loss this suite could not detect, so that a pass does not cover them.
     pub fn unseen_types(&self) -> impl Iterator<Item = &str> {
         let swaps = self
             .metrics
@@ -494,8 +490,7 @@ impl Verdict {
         cases.any(|case| case.certain && case.metric == metric)
     }
 
-    /// The metrics that are shown, by rank: gated ones, then those that warn, then those that are
-    /// only shown.
+    /// The metrics that are shown, by rank: gated ones, then those that warn, then those that are only shown.
     pub fn shown(&self) -> Vec<(&String, &MetricVerdict)> {
         let mut shown: Vec<(&String, &MetricVerdict)> = self
             .metrics

@@ -1,5 +1,5 @@
-//! The facts behind an approval: label events, the rights of a person, the configuration of a
-//! branch, and the authors of a pull request. This module also runs a job again.
+//! The facts behind an approval: label events, the rights of a person, the configuration of a branch, and the authors
+//! of a pull request. This module also runs a job again.
 
 use anyhow::Context as _;
 use base64::Engine as _;
@@ -75,9 +75,8 @@ impl Client {
         }
     }
 
-    /// Whether a person is a member of a team. If GitHub does not find the member, the token may
-    /// lack the right to see members: the answer is only certain if the token can see the team
-    /// itself.
+    /// Whether a person is a member of a team. If GitHub does not find the member, the token may lack the right to see
+    /// members: the answer is only certain if the token can see the team itself.
     ///
     /// # Errors
     ///
@@ -100,9 +99,8 @@ impl Client {
         }
     }
 
-    /// The number of commits of a pull request that GitHub lists, at most 250, and the names of
-    /// their authors, in lower case. A commit can name anybody as its author, so these names are
-    /// only used to exclude people.
+    /// The number of commits of a pull request that GitHub lists, at most 250, and the names of their authors, in lower
+    /// case. A commit can name anybody as its author, so these names are only used to exclude people.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Archives of artifacts. They are read into memory with limits on everything, and packed in the
-//! same way every time. A name in an archive is never used as a path.
+//! Archives of artifacts. They are read into memory with limits on everything, and packed in the same way every time. A
+//! name in an archive is never used as a path.
 
 use std::fmt;
 use std::io::{Cursor, Read as _, Write as _};
@@ -40,8 +40,8 @@ impl<'a> Archive<'a> {
     ///
     /// # Errors
     ///
-    /// Fails if it is not an archive, or cannot be one of this program: names that lead out of a
-    /// folder, duplicate names, too many files, or files that overlap.
+    /// Fails if it is not an archive, or cannot be one of this program: names that lead out of a folder, duplicate
+    /// names, too many files, or files that overlap.
     pub fn open(bytes: &'a [u8]) -> anyhow::Result<Self> {
         let mut archive = ZipArchive::new(Cursor::new(bytes)).context("it is no zip archive")?;
         ensure!(
@@ -73,8 +73,7 @@ impl<'a> Archive<'a> {
     ///
     /// # Errors
     ///
-    /// [`TooLong`] if it is too large; any other error if its packed size is implausible, or if it
-    /// cannot be read.
+    /// [`TooLong`] if it is too large; any other error if its packed size is implausible, or if it cannot be read.
     pub fn read(&mut self, name: &str, most: usize) -> anyhow::Result<Option<Vec<u8>>> {
         let Some(at) = self.0.index_for_name(name) else {
             return Ok(None);

@@ -169,8 +169,8 @@ impl Client {
         Ok(found)
     }
 
-    /// The archive of an artifact, at most `most` bytes. GitHub redirects to another host, which
-    /// does not get the token.
+    /// The archive of an artifact, at most `most` bytes. GitHub redirects to another host, which does not get the
+    /// token.
     ///
     /// # Errors
     ///

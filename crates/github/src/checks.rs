@@ -42,8 +42,8 @@ pub struct Remark {
 }
 
 impl Client {
-    /// Creates a check run that is in progress. The request is sent only once: after an error that
-    /// [is unsure](Error::is_unsure) the check run may exist, see [`Self::check_run_of`].
+    /// Creates a check run that is in progress. The request is sent only once: after an error that [is
+    /// unsure](Error::is_unsure) the check run may exist, see [`Self::check_run_of`].
     ///
     /// # Errors
     ///
@@ -106,8 +106,7 @@ impl Client {
     ///
     /// See [`Error`].
     pub fn update_check_run(&self, id: u64, change: &Value) -> Result<CheckRun, Error> {
-        // A repeated request would add the same annotations again, so only a request without
-        // annotations is repeated.
+        // A repeated request would add the same annotations again, so only a request without annotations is repeated.
         let annotated = change.pointer("/output/annotations").is_some();
         self.json(&ApiCall {
             method: Method::PATCH,

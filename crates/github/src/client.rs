@@ -1,5 +1,5 @@
-//! The client: blocking calls, a limited number of requests, and retries that never repeat a
-//! request that may have had its effect.
+//! The client: blocking calls, a limited number of requests, and retries that never repeat a request that may have had
+//! its effect.
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
@@ -20,14 +20,13 @@ use kelvin_base::clock;
 use kelvin_page::safe;
 use kelvin_system::signal;
 
-/// The maximum number of requests in one run, including retries. A pull request may have 2,500
-/// comments, which are 25 pages. They are read three times: before the request for an approval, for
-/// that request, and when the comment is written.
+/// The maximum number of requests in one run, including retries. A pull request may have 2,500 comments, which are 25
+/// pages. They are read three times: before the request for an approval, for that request, and when the comment is
+/// written.
 pub const MOST_REQUESTS: usize = 120;
 /// How often one request is sent.
 const ATTEMPTS: u32 = 4;
-/// The longest wait in seconds that GitHub may request; its own advice for a secondary limit is a
-/// minute.
+/// The longest wait in seconds that GitHub may request; its own advice for a secondary limit is a minute.
 pub(super) const LONGEST_WAIT: u64 = 90;
 /// The wait in seconds if a limit was reached and GitHub does not say how long.
 const UNSAID_WAIT: u64 = 60;
@@ -196,8 +195,8 @@ impl Client {
         self.hurry.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for a random time between `low` and twice as long, so that two jobs that started
-    /// together do not stay in step.
+    /// Waits for a random time between `low` and twice as long, so that two jobs that started together do not stay in
+    /// step.
     pub fn pause_about(&self, low: Duration) {
         (self.pause)(low + low.mul_f64(chance()));
     }
@@ -247,8 +246,8 @@ impl Client {
                 }
                 Ok(answer) => {
                     let refusal = self.refusal(call.surface, &answer);
-                    // When a limit is reached, GitHub rejects the request before it has an effect,
-                    // so even a POST may be repeated.
+                    // When a limit is reached, GitHub rejects the request before it has an effect, so even a POST may
+                    // be repeated.
                     let again = refusal.wait.is_some() || (answer.status >= 500 && call.repeatable);
                     let wait = refusal.wait.map(Duration::from_secs);
                     (Error::Refused(refusal), again.then_some(wait))

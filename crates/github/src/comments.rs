@@ -48,9 +48,8 @@ impl Comment {
 }
 
 impl Client {
-    /// The name of the token's account. The token of a workflow may not ask for its name, and is
-    /// recognised by that. The token of another app is treated as one of a workflow until its first
-    /// comment shows the name.
+    /// The name of the token's account. The token of a workflow may not ask for its name, and is recognised by that.
+    /// The token of another app is treated as one of a workflow until its first comment shows the name.
     ///
     /// # Errors
     ///
@@ -60,8 +59,7 @@ impl Client {
         Ok(account.unwrap_or_else(|| WORKFLOW_BOT.to_owned()))
     }
 
-    /// The name of the account; none if the token may not ask for it, as is the case for every
-    /// token of an app.
+    /// The name of the account; none if the token may not ask for it, as is the case for every token of an app.
     ///
     /// # Errors
     ///
@@ -89,8 +87,8 @@ impl Client {
         self.pages(Surface::Comment, &path, first, |page: Vec<Comment>| page)
     }
 
-    /// Writes a new comment. The request is sent only once: after an error that [is
-    /// unsure](Error::is_unsure) the comment may exist.
+    /// Writes a new comment. The request is sent only once: after an error that [is unsure](Error::is_unsure) the
+    /// comment may exist.
     ///
     /// # Errors
     ///

@@ -127,10 +127,9 @@ impl Client {
         Ok(found)
     }
 
-    /// The open pull requests to which a workflow run may belong, oldest first, including those of
-    /// a fork, which the run itself does not name. Their tip is the commit of the run, in the
-    /// repository and on the branch of the run. Neither a bundle nor an event is used for this,
-    /// since a fork could write any data there.
+    /// The open pull requests to which a workflow run may belong, oldest first, including those of a fork, which the
+    /// run itself does not name. Their tip is the commit of the run, in the repository and on the branch of the run.
+    /// Neither a bundle nor an event is used for this, since a fork could write any data there.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Uploads an artifact from inside a container action to the runner's artifact service (v4), which
-//! is not part of the API and has its own token.
+//! Uploads an artifact from inside a container action to the runner's artifact service (v4), which is not part of the
+//! API and has its own token.
 
 use std::time::Duration;
 
@@ -50,9 +50,9 @@ pub fn artifact_name(configuration: &str) -> String {
     format!("{}-{digest}", &name[..name.len().min(110)])
 }
 
-/// Uploads files as one artifact of this run, and returns its number. The same files make the same
-/// archive. With `overwrites`, an existing artifact of this name is replaced, such as that of an
-/// earlier attempt; otherwise an existing one belongs to another job, and is kept.
+/// Uploads files as one artifact of this run, and returns its number. The same files make the same archive. With
+/// `overwrites`, an existing artifact of this name is replaced, such as that of an earlier attempt; otherwise an
+/// existing one belongs to another job, and is kept.
 ///
 /// # Errors
 ///
@@ -145,9 +145,8 @@ impl ArtifactService {
         })
     }
 
-    /// Deletes the artifact of this name, if there is one, because the service stores only one
-    /// artifact per name and run. The request needs the job that made the artifact, which was
-    /// another job in an earlier attempt.
+    /// Deletes the artifact of this name, if there is one, because the service stores only one artifact per name and
+    /// run. The request needs the job that made the artifact, which was another job in an earlier attempt.
     fn delete(&self, name: &str, pause: &dyn Fn(Duration)) -> anyhow::Result<()> {
         let list = json!({
             "workflow_run_backend_id": self.run,
@@ -187,8 +186,8 @@ impl ArtifactService {
     }
 }
 
-/// Sends an archive to a signed address on another host, which is secret too: first a block and
-/// then the list of blocks, as the runner's own client does.
+/// Sends an archive to a signed address on another host, which is secret too: first a block and then the list of
+/// blocks, as the runner's own client does.
 fn put(url: &str, zip: &[u8], pause: &dyn Fn(Duration)) -> anyhow::Result<()> {
     let uri: Uri = url
         .parse()

@@ -1,5 +1,4 @@
-//! Sends a request and receives the answer, without retries or interpretation, with a time limit
-//! and a size limit.
+//! Sends a request and receives the answer, without retries or interpretation, with a time limit and a size limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,11 +46,10 @@ impl IncompleteResponse {
     }
 }
 
-/// A client for one server; without a token it sends no credentials. It must be created inside a
-/// runtime.
+/// A client for one server; without a token it sends no credentials. It must be created inside a runtime.
 ///
-/// Octocrab's own client supports neither proxies nor the certificate authorities of this machine,
-/// so it gets a client that does.
+/// Octocrab's own client supports neither proxies nor the certificate authorities of this machine, so it gets a client
+/// that does.
 pub(super) fn octocrab(base: &str, token: Option<&str>) -> anyhow::Result<Octocrab> {
     let address = Uri::try_from(base)
         .map_err(|_| anyhow::anyhow!("`{base}` is not the address of an API"))?;

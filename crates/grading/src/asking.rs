@@ -1,5 +1,5 @@
-//! Lets a judge grade pairs of answers: turns two answers to one prompt into exhibits, and the
-//! judge's grades into the grades of a sample.
+//! Lets a judge grade pairs of answers: turns two answers to one prompt into exhibits, and the judge's grades into the
+//! grades of a sample.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,19 +14,17 @@ use kelvin_run::{Runner, Task};
 /// The prompt and the repeat of a sample.
 pub(super) type SampleKey = (Arc<str>, usize);
 
-/// The name of an exhibit within its prompt, from the number of its pair and its number within the
-/// pair.
+/// The name of an exhibit within its prompt, from the number of its pair and its number within the pair.
 pub(super) type ExhibitName<'a> = &'a dyn Fn(usize, usize) -> Option<Arc<str>>;
 
-/// The names of the exhibits of a sample: the candidate's answer has no variant name; the other
-/// answer is a variant of it.
+/// The names of the exhibits of a sample: the candidate's answer has no variant name; the other answer is a variant of
+/// it.
 pub(super) fn of_samples(_: usize, exhibit: usize) -> Option<Arc<str>> {
     (exhibit > 0).then(|| Arc::from("baseline"))
 }
 
-/// The turn numbers of the pairs for a list of prompts, by which a judge alternates the order of
-/// two answers. They depend only on the ids and the repeat, so shards and a later grading of the
-/// same answers have the same numbers.
+/// The turn numbers of the pairs for a list of prompts, by which a judge alternates the order of two answers. They
+/// depend only on the ids and the repeat, so shards and a later grading of the same answers have the same numbers.
 pub(super) struct Turns<'a>(BTreeMap<&'a str, usize>);
 
 impl<'a> Turns<'a> {
@@ -35,15 +33,15 @@ impl<'a> Turns<'a> {
         Self(sorted.into_iter().zip(0..).collect())
     }
 
-    /// The turn number for a repeat (from 1) of a prompt. Neighbours in one repeat have different
-    /// orders, and so have two successive repeats of one prompt.
+    /// The turn number for a repeat (from 1) of a prompt. Neighbours in one repeat have different orders, and so have
+    /// two successive repeats of one prompt.
     pub(super) fn turn(&self, id: &str, repeat: usize) -> usize {
         self.0.get(id).copied().unwrap_or_default() + repeat.saturating_sub(1)
     }
 }
 
-/// The grades of each pair, in order, and the tokens that the judge used for them. Two equal
-/// answers are a tie, about which the judge is not asked.
+/// The grades of each pair, in order, and the tokens that the judge used for them. Two equal answers are a tie, about
+/// which the judge is not asked.
 ///
 /// # Errors
 ///
@@ -172,8 +170,8 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// The grades of a pair, from the grades of its exhibits: the grade of the candidate, and the
-    /// grade of the other answer if it was shown too.
+    /// The grades of a pair, from the grades of its exhibits: the grade of the candidate, and the grade of the other
+    /// answer if it was shown too.
     pub(super) fn grades(
         scoring: Scoring,
         candidate: Result<Grade, Ungraded>,

@@ -1,10 +1,9 @@
 //! The figures of the base, if the candidate was graded against the stored answers of the base.
 //!
-//! One half means that the two answers are equally good, so the base has one half in every prompt:
-//! a change without effect would get the same. The uncertainty of the base comes from its answers,
-//! each of which is random too. So the value of each of its repeats is one half, plus the amount by
-//! which the candidate lost more against that answer than against all of them. docs/grading.md
-//! explains this.
+//! One half means that the two answers are equally good, so the base has one half in every prompt: a change without
+//! effect would get the same. The uncertainty of the base comes from its answers, each of which is random too. So the
+//! value of each of its repeats is one half, plus the amount by which the candidate lost more against that answer than
+//! against all of them. docs/grading.md explains this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +18,7 @@ use kelvin_run::judge::{Grade, model_names};
 /// The score of two equally good answers.
 const EVEN: f64 = 0.5;
 
-/// Adds figures to the base with which a head must be compared, if the base has not measured them
-/// itself.
+/// Adds figures to the base with which a head must be compared, if the base has not measured them itself.
 pub(super) fn figures_of_base(
     base: &GradingSection,
     head: &GradingSection,
@@ -92,8 +90,8 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
     } else if old.baseline != new.baseline {
         "the base and the head were graded next to different baselines".to_owned()
     } else {
-        // A drift concerns only the comparison of the two sides. The grades of the head are valid,
-        // and can be used later as those of a base.
+        // A drift concerns only the comparison of the two sides. The grades of the head are valid, and can be used
+        // later as those of a base.
         served_otherwise(base, head).or_else(|| new.drift())?
     };
     Some(format!(
@@ -101,9 +99,8 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
     ))
 }
 
-/// A message that the servers of the judge report other model names for the grades of the head than
-/// for those of the base; none if they report the same names. Then the settings are equal, but the
-/// judge is a different one.
+/// A message that the servers of the judge report other model names for the grades of the head than for those of the
+/// base; none if they report the same names. Then the settings are equal, but the judge is a different one.
 fn served_otherwise(base: &GradingSection, head: &GradingSection) -> Option<String> {
     let (old, new) = (served(&base.items)?, served(&head.items)?);
     (old != new).then(|| {
@@ -174,10 +171,9 @@ fn even(base: &GradingSection, head: &GradingSection, id: &str) -> Metric {
     metric
 }
 
-/// Whether the base has an answer to a prompt, and the head has no score only because its own
-/// answer is missing or the judge gave it no grade. Then the base keeps its value, so that the
-/// comparison counts the prompt as lost: otherwise a judge that refuses the worst answers would
-/// hide them.
+/// Whether the base has an answer to a prompt, and the head has no score only because its own answer is missing or the
+/// judge gave it no grade. Then the base keeps its value, so that the comparison counts the prompt as lost: otherwise a
+/// judge that refuses the worst answers would hide them.
 fn is_lost(head: &PromptRecord, base: &PromptRecord) -> bool {
     let is_of_head = |sample: &GradedSample| {
         let unscored = sample.unscored.as_ref().map(|unscored| unscored.code);
@@ -206,8 +202,8 @@ fn is_of(prompt: &PromptRecord, base: &PromptRecord) -> bool {
     })
 }
 
-/// One half for every used repeat of the base, more if the candidate lost more against that answer
-/// than on average. The mean of the repeats is one half.
+/// One half for every used repeat of the base, more if the candidate lost more against that answer than on average. The
+/// mean of the repeats is one half.
 fn of_prompt(
     prompt: &PromptRecord,
     value: &dyn Fn(&GradedSample) -> Option<f64>,

@@ -225,8 +225,7 @@ impl Configure for GradingKind {
     }
 }
 
-/// A judge that uses passages needs to know where they are; they have to be in the same JSON output
-/// as the answer.
+/// A judge that uses passages needs to know where they are; they have to be in the same JSON output as the answer.
 fn problems_of_passages(part: &Part<'_>) -> Vec<Problem> {
     let mut found = Vec::new();
     let node = |key: &str| part.node.get(&["grading", key]);

@@ -1,5 +1,5 @@
-//! Computes figures from records: the mean score over the prompts, how often the candidate wins,
-//! and the number of unmeasured samples.
+//! Computes figures from records: the mean score over the prompts, how often the candidate wins, and the number of
+//! unmeasured samples.
 
 use std::collections::BTreeMap;
 
@@ -122,15 +122,14 @@ fn judge_score(
     }
     metric.gated = true;
     metric.headline = true;
-    // A preference between two answers behaves like a rank: if one answer always loses against an
-    // answer of the base that happened to be good, the prompt did not break.
+    // A preference between two answers behaves like a rank: if one answer always loses against an answer of the base
+    // that happened to be good, the prompt did not break.
     metric.by_rank = basis.scoring.is_preference();
     metric
 }
 
-/// How many samples have no score, and how many should have one, in the repeats that every prompt
-/// has. A gate runs only the prompts without a score again: if those repeats counted, their share
-/// would automatically grow.
+/// How many samples have no score, and how many should have one, in the repeats that every prompt has. A gate runs only
+/// the prompts without a score again: if those repeats counted, their share would automatically grow.
 fn of_every_prompt(
     basis: &GradingBasis,
     prompts: &BTreeMap<String, PromptRecord>,
@@ -220,8 +219,7 @@ fn unscored(prompts: &BTreeMap<String, PromptRecord>) -> Metric {
         .lower_is_better()
 }
 
-/// Whether the verdict of the judge changed with the order of the two answers; none if it was not
-/// asked in both orders.
+/// Whether the verdict of the judge changed with the order of the two answers; none if it was not asked in both orders.
 fn flipped(sample: &GradedSample) -> Option<f64> {
     sample.grade.as_ref()?.is_flipped().map(f64::from)
 }

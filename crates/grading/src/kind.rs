@@ -245,9 +245,8 @@ impl Planned for Asked<'_> {
     }
 }
 
-/// A notice that a pipeline is graded by its own model or by one of its declared family; none if it
-/// is not, or if only the pipeline knows its model. `of_base` is how the candidate was called for
-/// the base.
+/// A notice that a pipeline is graded by its own model or by one of its declared family; none if it is not, or if only
+/// the pipeline knows its model. `of_base` is how the candidate was called for the base.
 fn judged_by_itself(plan: &Plan<'_>, of_base: Option<&AskedModel>) -> Option<Notice> {
     let settings = plan.settings;
     let judges: Vec<AskedModel> = settings
@@ -290,8 +289,8 @@ fn judged_by_itself(plan: &Plan<'_>, of_base: Option<&AskedModel>) -> Option<Not
     Some(Notice::new(Code::own("judged_by_itself"), text).foremost())
 }
 
-/// A notice about different parameters of two sides; none if they are equal, or if a side is a
-/// command, because only the command itself knows its parameters.
+/// A notice about different parameters of two sides; none if they are equal, or if a side is a command, because only
+/// the command itself knows its parameters.
 fn asked_otherwise(
     one: Option<&AskedModel>,
     other: Option<&AskedModel>,

@@ -38,8 +38,8 @@ pub(super) fn pairs(
     pairs
 }
 
-/// The pairs of two different answers to one prompt, each pair once. An answer that is stored only
-/// in part is not included, because a person must not decide by its beginning.
+/// The pairs of two different answers to one prompt, each pair once. An answer that is stored only in part is not
+/// included, because a person must not decide by its beginning.
 pub(super) fn rivals(section: &GradingSection) -> Vec<RivalAnswers> {
     let basis = &section.basis;
     let mut rivals: Vec<RivalAnswers> = Vec::new();

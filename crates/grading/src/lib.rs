@@ -1,5 +1,5 @@
-//! The grading probe: how good the answers to some prompts are according to a judge, and whether
-//! they are as good as those of the base.
+//! The grading probe: how good the answers to some prompts are according to a judge, and whether they are as good as
+//! those of the base.
 //!
 //! Makes the metrics `grading.*`; docs/grading.md defines them.
 

@@ -1,5 +1,4 @@
-//! Calls the pipelines with every prompt, the baseline first, has the answers graded, and stores
-//! the results.
+//! Calls the pipelines with every prompt, the baseline first, has the answers graded, and stores the results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,13 +33,11 @@ pub(super) struct Grading<'a> {
     base: Option<StoredAnswers>,
     /// The planted answers with their grades; none before the run is compared with a base.
     planted: Option<PlantedAnswers>,
-    /// The prompts of the first base with which the run was compared, as they were before the
-    /// change.
+    /// The prompts of the first base with which the run was compared, as they were before the change.
     before: Option<SharedMap<PromptRecord>>,
     /// The grades with the references of that base, if the change has others.
     by_old_reference: BTreeMap<SampleKey, Result<Grade, Unscored>>,
-    /// The new grades of answers of the base that were graded again, by prompt and answer, and the
-    /// reason.
+    /// The new grades of answers of the base that were graded again, by prompt and answer, and the reason.
     anew: BTreeMap<(Arc<str>, Digest), Result<Grade, Unscored>>,
     base_anew: Option<WhyAnew>,
     graded: BTreeMap<SampleKey, Sampled>,
@@ -139,9 +136,8 @@ impl<'a> Grading<'a> {
         self.grade_by_old_references()
     }
 
-    /// Lets the judge grade the answers with the references of the base too, if the change edits
-    /// them. If the change also edits the prompt, the old reference does not fit the new prompt,
-    /// and its answers are not comparable.
+    /// Lets the judge grade the answers with the references of the base too, if the change edits them. If the change
+    /// also edits the prompt, the old reference does not fit the new prompt, and its answers are not comparable.
     fn grade_by_old_references(&mut self) -> anyhow::Result<()> {
         let (plan, Some(before)) = (self.plan, &self.before) else {
             return Ok(());
@@ -204,9 +200,9 @@ impl<'a> Grading<'a> {
         Ok(())
     }
 
-    /// Lets the judge grade the stored answers of the base again if their stored grades cannot be
-    /// compared with its own: its grades could not be trusted in the run of the base, or it has
-    /// drifted since. It must have passed its test in this run.
+    /// Lets the judge grade the stored answers of the base again if their stored grades cannot be compared with its
+    /// own: its grades could not be trusted in the run of the base, or it has drifted since. It must have passed its
+    /// test in this run.
     fn grade_base_anew(&mut self) -> anyhow::Result<()> {
         let (plan, Some(base), Some(planted)) = (self.plan, &self.base, &self.planted) else {
             return Ok(());
@@ -242,8 +238,8 @@ impl<'a> Grading<'a> {
                     other_passages: None,
                     turn: 0,
                 };
-                // The cache never answers a repeat: it may contain a grade from the time when the
-                // judge could not be trusted.
+                // The cache never answers a repeat: it may contain a grade from the time when the judge could not be
+                // trusted.
                 pairs.push(((Arc::clone(&id), repeat + 1), pair));
                 keys.push(key);
             }
@@ -267,8 +263,8 @@ impl<'a> Grading<'a> {
         self.base_anew.as_ref()
     }
 
-    /// The grade of an answer of the base: the new one if it was graded again, otherwise the stored
-    /// one, if the judge is still the same.
+    /// The grade of an answer of the base: the new one if it was graded again, otherwise the stored one, if the judge
+    /// is still the same.
     fn grade_of_base(
         &self,
         prompt: &str,
@@ -400,8 +396,8 @@ impl<'a> Grading<'a> {
             let other_passages = other
                 .as_ref()
                 .and_then(|(answered, _)| answered.whole_passages());
-            // If each answer is graded alone, only a baseline that was run here is graded: the
-            // report of the base contains the grades of its own answers.
+            // If each answer is graded alone, only a baseline that was run here is graded: the report of the base
+            // contains the grades of its own answers.
             let is_shown = plan.scoring != Scoring::Each || self.baseline.is_some();
             let pair = Pair {
                 prompt: &prompt.prompt,
@@ -546,8 +542,8 @@ impl<'a> Grading<'a> {
     }
 }
 
-/// If a judge has drifted, the minimum gap at which it can still detect a drop on both sides: it
-/// grades certainly worse answers lower than whole ones by this amount.
+/// If a judge has drifted, the minimum gap at which it can still detect a drop on both sides: it grades certainly worse
+/// answers lower than whole ones by this amount.
 const WIDE_GAP: f64 = 0.25;
 
 /// The digest of an answer with its passages; an empty digest if there is no answer.

@@ -106,8 +106,8 @@ pub(super) const fn scoring(
         (Needs::Rival, ..) => Some(Scoring::Choice),
         (Needs::Reference { .. }, true, _) => Some(Scoring::Each),
         (Needs::Reference { .. }, false, true) => Some(Scoring::Likeness),
-        // Each answer is graded against the other one, and the better grade wins. A judge that only
-        // grades how similar two texts are would give both the same grade, for any content.
+        // Each answer is graded against the other one, and the better grade wins. A judge that only grades how similar
+        // two texts are would give both the same grade, for any content.
         (Needs::Reference { is_directed: true }, false, false) => Some(Scoring::Exchange),
         (Needs::Reference { is_directed: false }, false, false) | (Needs::Truth, false, _) => None,
     }

@@ -1,8 +1,7 @@
 //! Planted answers: copies with a known order, hidden among the answers that the judge grades.
 //!
-//! The answers come from the report of the base, or from the head if there are none in it. The
-//! choice is drawn from the answers of this run, so nobody can know it before the run, and the same
-//! run makes the same choice.
+//! The answers come from the report of the base, or from the head if there are none in it. The choice is drawn from the
+//! answers of this run, so nobody can know it before the run, and the same run makes the same choice.
 
 use std::sync::Arc;
 
@@ -20,8 +19,8 @@ use kelvin_run::judge::planted::{
     faulty_by,
 };
 
-/// How many answers a full batch uses if each answer is graded alone: each needs a grade for the
-/// whole answer, one for a copy that is certainly worse, and one for that copy in a disguise.
+/// How many answers a full batch uses if each answer is graded alone: each needs a grade for the whole answer, one for
+/// a copy that is certainly worse, and one for that copy in a disguise.
 const MOST_ANSWERS: usize = MOST_GRADES / 3;
 
 /// An answer of this run.
@@ -40,8 +39,7 @@ struct Source<'a> {
     passages: Option<Arc<[String]>>,
     /// The grade of the answer in the report of the base, if the judge is still the same.
     then: Option<f64>,
-    /// The answer to another prompt, if the judge sees a reference by which it can distinguish the
-    /// two.
+    /// The answer to another prompt, if the judge sees a reference by which it can distinguish the two.
     other: Option<&'a str>,
 }
 
@@ -67,8 +65,8 @@ struct Copies {
     disguised: [FaultyCopy; Disguise::ALL.len()],
 }
 
-/// Lets the judge grade planted answers: a few if it passed in the run of the base and these few
-/// are graded correctly, otherwise a full batch.
+/// Lets the judge grade planted answers: a few if it passed in the run of the base and these few are graded correctly,
+/// otherwise a full batch.
 ///
 /// # Errors
 ///
@@ -170,8 +168,8 @@ fn seed(plan: &Plan<'_>, base: Option<&StoredAnswers>, of_head: &[OwnAnswer<'_>]
 /// An answer with its passages and, if the present judge should give it again, its grade.
 type Found<'a> = (&'a str, Option<Arc<[String]>>, Option<f64>);
 
-/// The answers from which copies are made, in the order in which they are used. Answers of the
-/// better half come first, because a copy of a worthless answer cannot be worse.
+/// The answers from which copies are made, in the order in which they are used. Answers of the better half come first,
+/// because a copy of a worthless answer cannot be worse.
 fn sources<'a>(
     plan: &'a Plan<'_>,
     base: Option<&'a StoredAnswers>,
@@ -235,9 +233,8 @@ struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// The few grades for a known judge: a whole answer with a worse copy, and another whole
-    /// answer. If the judge chooses between two answers, each grade compares a copy with its
-    /// original.
+    /// The few grades for a known judge: a whole answer with a worse copy, and another whole answer. If the judge
+    /// chooses between two answers, each grade compares a copy with its original.
     fn few(&self) -> Vec<Wanted<'a>> {
         if self.plan.scoring.is_preference() {
             let mut wanted = self.all();
@@ -254,14 +251,14 @@ impl<'a> Batch<'a> {
         wanted
     }
 
-    /// A full batch: every answer with a worse copy and a disguised one, and with its other
-    /// disguises if there are few answers.
+    /// A full batch: every answer with a worse copy and a disguised one, and with its other disguises if there are few
+    /// answers.
     fn all(&self) -> Vec<Wanted<'a>> {
         let is_chosen = self.plan.scoring.is_preference();
         let disguise = |source: usize, round: usize| {
             let kinds = Disguise::ALL;
-            // Faults change with every source, so disguises also change after a third of the
-            // sources: then every fault is combined with each disguise.
+            // Faults change with every source, so disguises also change after a third of the sources: then every fault
+            // is combined with each disguise.
             let at = self.turn + source + source / kinds.len() + round;
             What::Copy(Some(kinds[at % kinds.len()]))
         };
@@ -271,8 +268,7 @@ impl<'a> Batch<'a> {
         for round in 0..=Disguise::ALL.len() {
             for source in 0..sources {
                 match (is_chosen, round) {
-                    // Every fourth source begins with the plain copy, so that a few grades include
-                    // every kind.
+                    // Every fourth source begins with the plain copy, so that a few grades include every kind.
                     (true, _) => match (source + round) % (Disguise::ALL.len() + 1) {
                         0 => wanted.push(self.wanted(source, What::Copy(None))),
                         at => wanted.push(self.wanted(source, disguise(0, at - 1))),

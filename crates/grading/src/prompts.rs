@@ -28,8 +28,7 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    /// The digest of everything except the tags: a different digest means that the prompt was
-    /// edited.
+    /// The digest of everything except the tags: a different digest means that the prompt was edited.
     pub(super) fn digest(&self) -> Digest {
         let fields = Fields::of("kelvin/prompt/v1").field("prompt", &self.prompt);
         let fields = match &self.reference {
@@ -51,8 +50,8 @@ pub(super) const FIELDS: RowFields = RowFields {
     question: "prompt",
 };
 
-/// Reads the prompts of a file, or of a folder in which each Markdown file is one prompt. `named`
-/// are the names of the fields in the file, if they differ.
+/// Reads the prompts of a file, or of a folder in which each Markdown file is one prompt. `named` are the names of the
+/// fields in the file, if they differ.
 ///
 /// # Errors
 ///
@@ -176,8 +175,7 @@ fn understand(source: &str) -> Result<Vec<Prompt>, Vec<Problem>> {
     }
 }
 
-/// Reports a file in which only some of the prompts have references: the scores would have two
-/// meanings.
+/// Reports a file in which only some of the prompts have references: the scores would have two meanings.
 fn references(prompts: &[Prompt], found: &mut Vec<Problem>) {
     let without: BTreeSet<&str> = prompts
         .iter()

@@ -138,8 +138,8 @@ impl Reader for AnswerReader {
     }
 }
 
-/// The text of an output that is a JSON object with only one string. Such an output is written for
-/// a function that returns a string.
+/// The text of an output that is a JSON object with only one string. Such an output is written for a function that
+/// returns a string.
 fn only_text(output: &str) -> Option<String> {
     if !output.trim_start().starts_with('{') {
         return None;

@@ -76,9 +76,8 @@ impl GradingBasis {
         }
     }
 
-    /// How the judge has drifted since the base was graded, so that the two sides cannot be
-    /// compared although each can be trusted; none if it has not, or if it has graded the base
-    /// again.
+    /// How the judge has drifted since the base was graded, so that the two sides cannot be compared although each can
+    /// be trusted; none if it has not, or if it has graded the base again.
     pub(super) fn drift(&self) -> Option<String> {
         if self.base_anew.is_some() {
             return None;
@@ -116,8 +115,8 @@ impl Scoring {
         matches!(self, Self::Choice | Self::Exchange)
     }
 
-    /// The score of an answer with this grade, in [0, 1]; none if it also needs the grade of the
-    /// other answer, and that is missing.
+    /// The score of an answer with this grade, in [0, 1]; none if it also needs the grade of the other answer, and that
+    /// is missing.
     pub(super) fn score(self, grade: &Grade, other: Option<&Grade>) -> Option<f64> {
         match self {
             Self::Each | Self::Likeness | Self::Choice => Some(grade.score()),
@@ -191,8 +190,8 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// The passages from which the answer was made; none if they are not known, or if one of them
-    /// was shortened when it was stored, because a judge must not use a part instead of the whole.
+    /// The passages from which the answer was made; none if they are not known, or if one of them was shortened when it
+    /// was stored, because a judge must not use a part instead of the whole.
     pub(super) fn whole_passages(&self) -> Option<Arc<[String]>> {
         let passages = self.passages.as_ref()?.iter();
         passages
@@ -263,8 +262,8 @@ impl GradedSample {
         Some(by_old.map_or(score, |by_old| by_old.min(score)))
     }
 
-    /// Whether the candidate's answer is better than the other one: 1, 0, or one half for a tie.
-    /// None if this is not known.
+    /// Whether the candidate's answer is better than the other one: 1, 0, or one half for a tie. None if this is not
+    /// known.
     pub fn win(&self, scoring: Scoring) -> Option<f64> {
         let (own, other) = match scoring {
             Scoring::Each => (self.score(scoring)?, self.baseline_grade.as_ref()?.score()),
@@ -287,6 +286,5 @@ impl GradedSample {
     }
 }
 
-/// Two grades that differ by at most this count as equal: rounding must not decide which answer
-/// wins.
+/// Two grades that differ by at most this count as equal: rounding must not decide which answer wins.
 const TIE: f64 = 1e-9;

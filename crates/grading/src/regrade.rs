@@ -25,8 +25,8 @@ impl StoredPairs {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] if an answer was shortened when it was stored, since a judge must not grade a
-    /// part instead of the whole, or if the judge needs texts that are not stored.
+    /// A [`Misuse`] if an answer was shortened when it was stored, since a judge must not grade a part instead of the
+    /// whole, or if the judge needs texts that are not stored.
     pub(super) fn new(
         mut section: GradingSection,
         settings: &GradingSettings,

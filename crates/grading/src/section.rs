@@ -30,8 +30,7 @@ impl Item for PromptRecord {
             .any(|sample| sample.candidate.answer.is_some())
     }
 
-    /// A judge compares whole answers with those of the base, so an answer is stored completely or
-    /// not at all.
+    /// A judge compares whole answers with those of the base, so an answer is stored completely or not at all.
     fn shorten(&mut self, texts: KeptTexts) {
         if texts > KeptTexts::None {
             return;

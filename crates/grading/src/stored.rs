@@ -29,8 +29,8 @@ pub(super) struct Restated {
 }
 
 impl Restated {
-    /// The change between the states of the base and the states of this run; none if each of these
-    /// was also seen for the base.
+    /// The change between the states of the base and the states of this run; none if each of these was also seen for
+    /// the base.
     pub(super) fn between(then: BTreeSet<String>, now: BTreeSet<String>) -> Option<Self> {
         let is_told = !then.is_empty() && !now.is_empty();
         (is_told && !now.is_subset(&then)).then_some(Self { then, now })
@@ -41,17 +41,15 @@ impl Restated {
 pub(super) struct StoredAnswers {
     /// The records by the id of the prompt.
     pub(super) prompts: SharedMap<PromptRecord>,
-    /// Whether the stored grades come from the same judge and the same way of grading, so that they
-    /// are still valid.
+    /// Whether the stored grades come from the same judge and the same way of grading, so that they are still valid.
     pub(super) is_like: bool,
     /// Whether this judge passed with planted answers in the run of the base.
     pub(super) is_proved: bool,
-    /// How the state of the judge's server has changed since the base was graded; none if it has
-    /// not, or if no server reports it. If it has changed, a judge that would only need a few
-    /// grades is tested with all of them.
+    /// How the state of the judge's server has changed since the base was graded; none if it has not, or if no server
+    /// reports it. If it has changed, a judge that would only need a few grades is tested with all of them.
     pub(super) restated: Option<Restated>,
-    /// Why this judge could not be trusted in the run of the base; none if it could, or if it was
-    /// not tested in that run.
+    /// Why this judge could not be trusted in the run of the base; none if it could, or if it was not tested in that
+    /// run.
     pub(super) doubt: Option<String>,
 }
 
@@ -68,8 +66,8 @@ impl StoredAnswers {
         let answers: Vec<(usize, &KeptText)> = samples
             .filter_map(|(repeat, sample)| Some((repeat, sample.candidate.answer.as_ref()?)))
             .collect();
-        // Each answer of the head is compared with one answer of the base, in turn, so there are as
-        // many gradings as answers.
+        // Each answer of the head is compared with one answer of the base, in turn, so there are as many gradings as
+        // answers.
         let Some((repeat, answer)) = answers.get((repeat - 1) % answers.len().max(1)) else {
             let why = "the base has no answer to this prompt";
             return Next::Missing(Unscored::new(UnscoredCode::BaselineFailed, why), None);

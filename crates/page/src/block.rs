@@ -264,8 +264,7 @@ pub struct ItemPage<'a> {
     pub blocks: Vec<Block<'a>>,
 }
 
-/// The answers of both sides to an item, for a comment that shows which answers got worse. All
-/// texts are untrusted.
+/// The answers of both sides to an item, for a comment that shows which answers got worse. All texts are untrusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswersView {
     /// The answer against which the item's answer is graded; none if there is no such answer.
@@ -276,8 +275,7 @@ pub struct AnswersView {
     pub said: String,
 }
 
-/// One part of an item, compared with the unchanged item, for a comment that shows what made the
-/// difference.
+/// One part of an item, compared with the unchanged item, for a comment that shows what made the difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartView {
     /// The file with the input of the item, relative to the report.
@@ -288,8 +286,8 @@ pub struct PartView {
     pub answers: Phrase,
 }
 
-/// Figures over time. The caller sets both axes, which never depend on the values, so that two
-/// plots, or the plots of two weeks, can be compared.
+/// Figures over time. The caller sets both axes, which never depend on the values, so that two plots, or the plots of
+/// two weeks, can be compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trend {
     /// The title of the plot.

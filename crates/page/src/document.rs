@@ -1,5 +1,5 @@
-//! The page of a whole run: the chapters of the probes, the distribution of their values, and the
-//! facts of the run itself. Also a page that does not belong to a single run.
+//! The page of a whole run: the chapters of the probes, the distribution of their values, and the facts of the run
+//! itself. Also a page that does not belong to a single run.
 
 use super::{
     Block, Estimate, FailedInvocation, HeatGrid, ItemView, NoticeCount, Opening, Phrase, Plane,
@@ -59,8 +59,8 @@ impl<'a> RunPage<'a> {
         chapters.chain(&self.others)
     }
 
-    /// The caveats that a reader has to know before the figures, in sentences without their full
-    /// stops. They are external text.
+    /// The caveats that a reader has to know before the figures, in sentences without their full stops. They are
+    /// external text.
     pub(super) fn caveats(&self) -> impl Iterator<Item = &str> {
         let notices = self.notices.iter().flat_map(|count| &count.notices);
         let foremost = notices.filter(|notice| notice.foremost);
@@ -100,8 +100,7 @@ pub struct Chapter<'a> {
     pub lists: Vec<Table>,
     /// The failed invocations.
     pub failed: Vec<FailedInvocation<'a>>,
-    /// The first failed invocation, if the page has no list of failures because each of them counts
-    /// in a score.
+    /// The first failed invocation, if the page has no list of failures because each of them counts in a score.
     pub first_failure: Option<FailedInvocation<'a>>,
     /// The tables with all other figures, grouped by subject.
     pub tables: Vec<FigureTable<'a>>,
@@ -170,8 +169,7 @@ pub struct Headword {
     pub title: &'static str,
     /// The meaning of the word.
     pub meaning: &'static str,
-    /// Whether the word is a judgement about the system under test; otherwise it describes how much
-    /// was measured.
+    /// Whether the word is a judgement about the system under test; otherwise it describes how much was measured.
     pub is_judgement: bool,
 }
 
@@ -268,15 +266,14 @@ pub struct Breakdown<'a> {
 /// The index of an item, by its name.
 pub(crate) type PlaceOf<'a> = dyn Fn(&str) -> Option<usize> + 'a;
 
-/// The items of a probe, each of which can be expanded on the HTML page. They are made one by one,
-/// so that thousands of them are never held in memory at once.
+/// The items of a probe, each of which can be expanded on the HTML page. They are made one by one, so that thousands of
+/// them are never held in memory at once.
 pub struct ItemList<'a> {
     /// The title: `Cases`.
     pub title: &'static str,
     /// A note that explains the order of the items and their details.
     pub note: &'static str,
-    /// The parts of an item that are left out first if there are too many: `variants that did as
-    /// expected`.
+    /// The parts of an item that are left out first if there are too many: `variants that did as expected`.
     pub least: &'static str,
     /// The number of items.
     pub count: usize,
@@ -284,8 +281,7 @@ pub struct ItemList<'a> {
     pub against: usize,
     /// The number of items with a failed invocation.
     pub failing: usize,
-    /// The index of an item in the order of the names; so a link to an item does not depend on the
-    /// order on the page.
+    /// The index of an item in the order of the names; so a link to an item does not depend on the order on the page.
     pub place: Box<PlaceOf<'a>>,
     /// The items in the order in which they are shown.
     pub each: Box<dyn Iterator<Item = ItemView<'a>> + 'a>,
@@ -294,8 +290,7 @@ pub struct ItemList<'a> {
 /// The number of parts of the scale.
 const PARTS: usize = 10;
 
-/// The values of one metric, one for each item: a mean does not show whether all are similar or
-/// some are very bad.
+/// The values of one metric, one for each item: a mean does not show whether all are similar or some are very bad.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
     /// The name of the values: `judge_score`.
@@ -309,8 +304,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// How many values are in each part of the scale, from the lowest. A value on the border of two
-    /// parts belongs to the upper one, and the highest possible value to the last.
+    /// How many values are in each part of the scale, from the lowest. A value on the border of two parts belongs to
+    /// the upper one, and the highest possible value to the last.
     pub fn parts(&self) -> [usize; PARTS] {
         let (low, high) = self.ends;
         let mut parts = [0; PARTS];

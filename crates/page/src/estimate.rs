@@ -1,7 +1,6 @@
 //! A measured value in the form for people.
 
-/// The lower ends of the bands of a value in `[0, 1]`. A value of exactly 0.90 is in the first
-/// band.
+/// The lower ends of the bands of a value in `[0, 1]`. A value of exactly 0.90 is in the first band.
 pub const BANDS: [f64; 4] = [0.90, 0.70, 0.50, 0.30];
 
 /// The index of the band of an unrounded value, 0 for the best.
@@ -15,8 +14,7 @@ pub fn band(value: f64) -> usize {
 pub struct Estimate<'a> {
     /// The unrounded value.
     pub value: Option<f64>,
-    /// The value with 4 decimals, or more if fewer would show another band; `not measured` if there
-    /// is none.
+    /// The value with 4 decimals, or more if fewer would show another band; `not measured` if there is none.
     pub shown: String,
     /// The sample, as `n=17, 1 failed`.
     pub sample: String,

@@ -17,8 +17,7 @@ pub struct FailedInvocation<'a> {
     pub place: &'a str,
     /// The failure.
     pub failure: &'a Failure,
-    /// The folder of its input, relative to the report; none if the folder is not enough to repeat
-    /// the call.
+    /// The folder of its input, relative to the report; none if the folder is not enough to repeat the call.
     pub folder: Option<PathBuf>,
 }
 

@@ -1,6 +1,5 @@
-//! The opening of a page about a run that was compared with another one and judged. The terminal,
-//! the comment, the GitHub check run and the page share it, so that all use the same words for a
-//! verdict.
+//! The opening of a page about a run that was compared with another one and judged. The terminal, the comment, the
+//! GitHub check run and the page share it, so that all use the same words for a verdict.
 
 use super::{Phrase, Plane, Table, Tone};
 
@@ -30,8 +29,7 @@ pub struct Opening {
     pub flips: Vec<FlippedAnswer>,
     /// How many other answers became wrong.
     pub more_flips: usize,
-    /// The caveats that a reader has to know before the figures, in sentences without their full
-    /// stops.
+    /// The caveats that a reader has to know before the figures, in sentences without their full stops.
     pub caveats: Vec<String>,
     /// The figures of both sides.
     pub metrics: Option<Table>,
@@ -65,12 +63,10 @@ impl Opening {
 /// How many changed answers of one kind of item the page lists at most, so that it stays fast.
 pub const ANSWERS: usize = 500;
 
-/// The items of one kind whose answers differ from those of the base. All text except the title is
-/// external.
+/// The items of one kind whose answers differ from those of the base. All text except the title is external.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerList {
-    /// The number of the items in the list, as a sentence without its full stop; none if the list
-    /// is empty.
+    /// The number of the items in the list, as a sentence without its full stop; none if the list is empty.
     pub title: Option<String>,
     /// Other sentences about the answers.
     pub notes: Vec<String>,
@@ -99,8 +95,7 @@ pub struct AnswerRow {
     pub hits: Option<HitsBeside>,
     /// The files of the item in the folder of the page, each with its path relative to the page.
     pub files: Vec<(&'static str, String)>,
-    /// The other output fields besides the answers: a name, with the text of the base and the
-    /// current one.
+    /// The other output fields besides the answers: a name, with the text of the base and the current one.
     pub beside: Vec<(String, Option<String>, Option<String>)>,
 }
 

@@ -56,8 +56,8 @@ impl Phrase {
         Self::default().name(name)
     }
 
-    /// A sentence in which names are between backticks. It may contain external names or messages,
-    /// so characters that a page cannot show are removed, and a long sentence is shortened.
+    /// A sentence in which names are between backticks. It may contain external names or messages, so characters that a
+    /// page cannot show are removed, and a long sentence is shortened.
     pub fn marked(text: &str) -> Self {
         const MOST: usize = 1_000;
         let text = safe::cut(text, MOST);
@@ -155,8 +155,7 @@ pub fn counted(count: usize, word: &str) -> String {
     }
 }
 
-/// The tokens and the money that model calls have used, as a text for people; none if no model was
-/// called.
+/// The tokens and the money that model calls have used, as a text for people; none if no model was called.
 pub fn used(usage: Option<&Usage>) -> Option<String> {
     let usage = usage?;
     let mut text = match usage.tokens() {
@@ -177,8 +176,7 @@ pub fn used(usage: Option<&Usage>) -> Option<String> {
     Some(text)
 }
 
-/// The cost of the judges, as a text for people. It is shown separately from the cost of the
-/// pipeline.
+/// The cost of the judges, as a text for people. It is shown separately from the cost of the pipeline.
 pub fn of_judges(cost: &Cost) -> String {
     let mut text = format!("judges: {}", counted(cost.invocations, "call"));
     for (count, word) in [

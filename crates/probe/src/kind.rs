@@ -25,8 +25,8 @@ pub trait Kind: Configure + SectionKind {
     /// A [`Misuse`] with every problem of the items.
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>>;
 
-    /// The answers of a section, for grading them again with the judge of a configuration; none if
-    /// the probe stores no graded answers.
+    /// The answers of a section, for grading them again with the judge of a configuration; none if the probe stores no
+    /// graded answers.
     ///
     /// # Errors
     ///
@@ -40,9 +40,9 @@ pub trait Kind: Configure + SectionKind {
         Ok(None)
     }
 
-    /// A section whose scores will be computed by other rules from its stored factors; none if the
-    /// probe does not compute scores from stored factors. [`rescore
-    /// figures`](SectionKind::recompute) then computes the figures from it.
+    /// A section whose scores will be computed by other rules from its stored factors; none if the probe does not
+    /// compute scores from stored factors. [`rescore figures`](SectionKind::recompute) then computes the figures from
+    /// it.
     ///
     /// # Errors
     ///
@@ -56,9 +56,8 @@ pub trait Kind: Configure + SectionKind {
         Ok(None)
     }
 
-    /// The content of a file that another program has written, for a comparison of two such files;
-    /// none if this kind clearly does not read such a file. `config`: the configuration in the same
-    /// folder, if there is one.
+    /// The content of a file that another program has written, for a comparison of two such files; none if this kind
+    /// clearly does not read such a file. `config`: the configuration in the same folder, if there is one.
     ///
     /// # Errors
     ///
@@ -69,14 +68,13 @@ pub trait Kind: Configure + SectionKind {
     }
 }
 
-/// The items of one probe: at first all configured items, and after [`choose`](Self::choose) the
-/// chosen ones.
+/// The items of one probe: at first all configured items, and after [`choose`](Self::choose) the chosen ones.
 pub trait Items: Sync {
     /// The ids of all items that are configured, in order.
     fn ids(&self) -> Vec<&str>;
 
-    /// Whether there is, or may be, an item with this id. A kind that knows its items only after a
-    /// run has patterns instead, and accepts any matching id.
+    /// Whether there is, or may be, an item with this id. A kind that knows its items only after a run has patterns
+    /// instead, and accepts any matching id.
     fn has(&self, id: &str) -> bool {
         self.ids().contains(&id)
     }
@@ -86,8 +84,7 @@ pub trait Items: Sync {
         Vec::new()
     }
 
-    /// How the items were interpreted, for a person who checks a configuration; a run does not
-    /// repeat this.
+    /// How the items were interpreted, for a person who checks a configuration; a run does not repeat this.
     fn remarks(&self) -> Vec<Notice> {
         Vec::new()
     }
@@ -100,14 +97,12 @@ pub trait Items: Sync {
     /// The fingerprint of all configured items, whichever of them were chosen.
     fn fingerprint(&self) -> SectionFingerprint;
 
-    /// The size of the items besides their number, e.g. "with 20 units"; none if the number is
-    /// enough.
+    /// The size of the items besides their number, e.g. "with 20 units"; none if the number is enough.
     fn size(&self) -> Option<String> {
         None
     }
 
-    /// A description of items that are known only after a run, e.g. "2 suites"; none if the items
-    /// are known.
+    /// A description of items that are known only after a run, e.g. "2 suites"; none if the items are known.
     fn unknown(&self) -> Option<String> {
         None
     }
@@ -117,18 +112,18 @@ pub trait Items: Sync {
         None
     }
 
-    /// Tests each service that the items use besides the pipeline, without changing any data.
-    /// Returns its name, and either its description of itself or why it cannot be used.
+    /// Tests each service that the items use besides the pipeline, without changing any data. Returns its name, and
+    /// either its description of itself or why it cannot be used.
     fn services(&self) -> Vec<(String, Result<String, String>)> {
         Vec::new()
     }
 
-    /// Restricts the items to those with these ids, if the list is not empty, and then to a shard.
-    /// Returns how many were chosen before they were divided among shards.
+    /// Restricts the items to those with these ids, if the list is not empty, and then to a shard. Returns how many
+    /// were chosen before they were divided among shards.
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize;
 
-    /// The planned invocations; no file is written. Computing the digests of the inputs doubles the
-    /// time, so it is only done on request.
+    /// The planned invocations; no file is written. Computing the digests of the inputs doubles the time, so it is only
+    /// done on request.
     fn list(&self, with_digests: bool) -> Listing;
 
     /// Plans every input of the chosen items.
@@ -146,8 +141,8 @@ pub trait Planned: Sync {
     /// step gets a runner.
     fn steps(&self) -> Vec<Step<'_>>;
 
-    /// Opens the target of a step. If a kind does some work before or after each call of the
-    /// pipeline, it opens its own target, which wraps the target of the step.
+    /// Opens the target of a step. If a kind does some work before or after each call of the pipeline, it opens its own
+    /// target, which wraps the target of the step.
     ///
     /// # Errors
     ///
@@ -156,20 +151,18 @@ pub trait Planned: Sync {
         self.steps()[step].program.target.open(site)
     }
 
-    /// Creates the probe with the runners, which are in the order of the steps. No call has been
-    /// made yet.
+    /// Creates the probe with the runners, which are in the order of the steps. No call has been made yet.
     fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r>;
 }
 
 /// A running probe.
 pub trait Probe {
-    /// Runs everything. `proceed` is called at most once, when the remaining cost is known; if it
-    /// returns false, no more calls are made.
+    /// Runs everything. `proceed` is called at most once, when the remaining cost is known; if it returns false, no
+    /// more calls are made.
     ///
     /// # Errors
     ///
-    /// Fails if the run cannot continue, or if its first answer shows that all other calls would be
-    /// useless.
+    /// Fails if the run cannot continue, or if its first answer shows that all other calls would be useless.
     fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()>;
 
     /// Writes every input once, without running the pipeline.
@@ -179,16 +172,16 @@ pub trait Probe {
     /// Fails if an input cannot be written.
     fn rehearse(&mut self) -> anyhow::Result<()>;
 
-    /// Runs items again until each has this many repeats; for an item without variants, the number
-    /// for its own input counts. Ids of other probes are ignored.
+    /// Runs items again until each has this many repeats; for an item without variants, the number for its own input
+    /// counts. Ids of other probes are ignored.
     ///
     /// # Errors
     ///
     /// Fails if the run cannot continue.
     fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()>;
 
-    /// Measures against the stored answers of a comparison's base, if the figures need both. It is
-    /// called once, after [`run`](Self::run) and before the figures are compared.
+    /// Measures against the stored answers of a comparison's base, if the figures need both. It is called once, after
+    /// [`run`](Self::run) and before the figures are compared.
     ///
     /// # Errors
     ///
@@ -206,8 +199,8 @@ pub trait Probe {
         BTreeMap::new()
     }
 
-    /// The text of the input of an item, or of one of its variants; none if there is no such input
-    /// or if it is not a text for people.
+    /// The text of the input of an item, or of one of its variants; none if there is no such input or if it is not a
+    /// text for people.
     fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>> {
         let _ = (item, variant);
         None
@@ -236,8 +229,7 @@ pub fn configured(overrides: &Overrides, kinds: &[&'static dyn Kind]) -> anyhow:
     Config::load(overrides, &owners(kinds))
 }
 
-/// The JSON schema of the file, with the keys of every kind of probe, in the form for the
-/// repository.
+/// The JSON schema of the file, with the keys of every kind of probe, in the form for the repository.
 ///
 /// # Errors
 ///
@@ -270,8 +262,7 @@ pub fn owners(kinds: &[&'static dyn Kind]) -> Vec<Owner> {
     kinds.iter().map(owner).collect()
 }
 
-/// The rules by which scores are computed again. A missing rule is taken from the configuration, or
-/// stays as stored.
+/// The rules by which scores are computed again. A missing rule is taken from the configuration, or stays as stored.
 #[derive(Clone, Copy, Default)]
 pub struct Rescoring<'a> {
     /// The configuration whose rules are used.

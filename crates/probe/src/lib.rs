@@ -1,5 +1,5 @@
-//! The measuring part of a kind of probe: its configuration, its items, and how they are run. The
-//! use of the figures afterwards belongs to `kelvin_record` and the crates that depend on it.
+//! The measuring part of a kind of probe: its configuration, its items, and how they are run. The use of the figures
+//! afterwards belongs to `kelvin_record` and the crates that depend on it.
 
 pub mod answer;
 pub mod case_files;

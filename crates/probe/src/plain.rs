@@ -1,6 +1,6 @@
-//! A simple kind of probe: each of its items is one text that is sent to the pipeline as often as
-//! the configuration says, and one record is made from the answers. A probe with variants, a judge
-//! or a second step implements [`Items`] instead.
+//! A simple kind of probe: each of its items is one text that is sent to the pipeline as often as the configuration
+//! says, and one record is made from the answers. A probe with variants, a judge or a second step implements [`Items`]
+//! instead.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,7 @@
-//! Reads items from the files that a team already has: a table, a JSON array, or JSON lines, whose
-//! columns may have other names. Each item is a JSON text with the line where it begins. For a kind
-//! with its own field names, all files are converted to JSON lines with these names. Each item is
-//! then on the line where its row begins, so that a problem with an item is reported with the right
-//! line.
+//! Reads items from the files that a team already has: a table, a JSON array, or JSON lines, whose columns may have
+//! other names. Each item is a JSON text with the line where it begins. For a kind with its own field names, all files
+//! are converted to JSON lines with these names. Each item is then on the line where its row begins, so that a problem
+//! with an item is reported with the right line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,9 +19,9 @@ pub enum RowForm {
     Lines,
     /// A JSON array of objects: `.json`.
     Array,
-    /// One row per item, below a row with the names of the columns, with this separator between the
-    /// cells: `.csv`, `.tsv`. If the names in a `.csv` file contain no comma, the separator may
-    /// also be `;` or a tab: spreadsheets write both.
+    /// One row per item, below a row with the names of the columns, with this separator between the cells: `.csv`,
+    /// `.tsv`. If the names in a `.csv` file contain no comma, the separator may also be `;` or a tab: spreadsheets
+    /// write both.
     Table(u8),
 }
 
@@ -43,11 +42,9 @@ impl RowForm {
 /// The fields that a kind reads from an item.
 #[derive(Clone, Copy, Debug)]
 pub struct RowFields {
-    /// The fields that are texts. A number in one of them counts as a text, because document ids
-    /// are often numbers.
+    /// The fields that are texts. A number in one of them counts as a text, because document ids are often numbers.
     pub texts: &'static [&'static str],
-    /// The fields that are lists of texts. In a cell, the elements are separated by `;`, or the
-    /// cell is a JSON list.
+    /// The fields that are lists of texts. In a cell, the elements are separated by `;`, or the cell is a JSON list.
     pub lists: &'static [&'static str],
     /// All other fields.
     pub others: &'static [&'static str],
@@ -66,13 +63,12 @@ impl RowFields {
 /// The maximum length of an id that is made from a question, in characters.
 const ID: usize = 60;
 
-/// The items of a file as JSON lines. `named` maps a field of an item to its name in the file, if
-/// it differs; then fields of the file that are neither mapped nor read are left out.
+/// The items of a file as JSON lines. `named` maps a field of an item to its name in the file, if it differs; then
+/// fields of the file that are neither mapped nor read are left out.
 ///
 /// # Errors
 ///
-/// Fails with everything that is wrong with the form of the file, each problem with its position in
-/// `text`.
+/// Fails with everything that is wrong with the form of the file, each problem with its position in `text`.
 pub fn as_lines(
     text: &str,
     form: RowForm,
@@ -136,8 +132,8 @@ pub fn strange_names(mapping: Option<&Node>, fields: &RowFields) -> Vec<Problem>
 pub struct RawRow {
     /// The line where the item begins, from 1.
     pub line: usize,
-    /// Its JSON text. For a row of a table, this is an object whose values are texts, in the order
-    /// of the columns. A line or an array element need not be valid JSON, or an object.
+    /// Its JSON text. For a row of a table, this is an object whose values are texts, in the order of the columns. A
+    /// line or an array element need not be valid JSON, or an object.
     pub text: String,
 }
 
@@ -286,8 +282,7 @@ fn as_list(value: &mut Value) {
     }
 }
 
-/// An id that is made from a question: its letters and digits in lower case, with `-` between the
-/// words.
+/// An id that is made from a question: its letters and digits in lower case, with `-` between the words.
 fn slug(text: &str) -> String {
     let lower = text.to_lowercase();
     let words = lower.split(|character: char| !character.is_alphanumeric());
@@ -403,8 +398,7 @@ fn table(text: &str, usual: u8) -> Result<Vec<RawRow>, Vec<Problem>> {
             text: format!("{{{}}}", members.join(", ")),
         });
     }
-    // The CSV reader closes an open quote at the end of the file, so that cell has swallowed every
-    // row below it.
+    // The CSV reader closes an open quote at the end of the file, so that cell has swallowed every row below it.
     if !text.matches('"').count().is_multiple_of(2) {
         let last = rows.last().map(|row| line_at(text, row.line));
         let at = problems.last().map(|problem| problem.at.clone()).or(last);

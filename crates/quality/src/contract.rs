@@ -107,8 +107,7 @@ impl OutputType {
         }
     }
 
-    /// The keys of a schema that limit the length of this type; none if values of this type have no
-    /// length.
+    /// The keys of a schema that limit the length of this type; none if values of this type have no length.
     const fn lengths(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::String | Self::Document => Some(("minLength", "maxLength")),
@@ -209,8 +208,8 @@ impl Contract {
     ///
     /// # Errors
     ///
-    /// Fails with the reason why the schema is invalid. Nothing is fetched for a `$ref`, so one to
-    /// a file or a URL is rejected.
+    /// Fails with the reason why the schema is invalid. Nothing is fetched for a `$ref`, so one to a file or a URL is
+    /// rejected.
     pub(super) fn of_schema(schema: Value) -> Result<Self, String> {
         if !schema.is_object() && !schema.is_boolean() {
             return Err("a JSON schema is a mapping".to_owned());
@@ -231,8 +230,7 @@ impl Contract {
     ///
     /// # Errors
     ///
-    /// Fails with the reason why an output cannot be checked, e.g. because a pattern is not a
-    /// regular expression.
+    /// Fails with the reason why an output cannot be checked, e.g. because a pattern is not a regular expression.
     pub(super) fn of_outputs(outputs: &ContractKeys) -> Result<Self, String> {
         let rules = outputs.iter();
         let properties: Map<String, Value> = rules

@@ -16,8 +16,8 @@ const ALL: &str = "quality";
 /// The items, by the name of the case.
 pub(super) type Items = BTreeMap<String, QualityItem>;
 
-/// Computes the score of every invocation again; it depends only on the factors and the weights.
-/// Scores of a scorer that this version does not have stay unchanged.
+/// Computes the score of every invocation again; it depends only on the factors and the weights. Scores of a scorer
+/// that this version does not have stay unchanged.
 pub(super) fn score_all(items: &mut Items, basis: &QualityBasis) {
     let Some(scorer) = scorer::scorer(&basis.scorer) else {
         return;
@@ -92,9 +92,8 @@ pub(super) fn scored(case: &CaseQuality) -> usize {
     runs.filter(|run| run.quality_score.is_some()).count()
 }
 
-/// The mean over the cases of the mean over their runs. A case with fewer runs than it needs has no
-/// value: otherwise a pipeline that hides the tokens of its bad runs would remove these runs from
-/// its mean.
+/// The mean over the cases of the mean over their runs. A case with fewer runs than it needs has no value: otherwise a
+/// pipeline that hides the tokens of its bad runs would remove these runs from its mean.
 fn of_cases(
     items: &Items,
     basis: &QualityBasis,

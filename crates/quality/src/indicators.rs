@@ -16,8 +16,7 @@ const LONGEST: usize = 160;
 /// The largest number up to which a 64-bit float can represent every whole number.
 const MOST_TOKENS: f64 = 9_007_199_254_740_992.0;
 
-/// The expected properties of an output. A part that is not configured is a factor that is left
-/// out.
+/// The expected properties of an output. A part that is not configured is a factor that is left out.
 #[derive(Debug, Default)]
 pub(crate) struct Expected {
     /// The form that the output must have.
@@ -41,8 +40,8 @@ impl Expected {
         .collect()
     }
 
-    /// Identifies the values that are read from an output. The weights do not belong to it, since
-    /// they change no indicator.
+    /// Identifies the values that are read from an output. The weights do not belong to it, since they change no
+    /// indicator.
     pub(super) fn digest(&self) -> Digest {
         let mut fields = Fields::of("kelvin/quality/v1");
         if let Some(contract) = &self.contract {
@@ -71,9 +70,8 @@ impl Expected {
         }
     }
 
-    /// The indicators of an unreadable output: it has no form and no required output, and no token
-    /// was useful, so every factor is 0. If the factors were null instead, a pipeline that crashes
-    /// on hard inputs would look better.
+    /// The indicators of an unreadable output: it has no form and no required output, and no token was useful, so every
+    /// factor is 0. If the factors were null instead, a pipeline that crashes on hard inputs would look better.
     fn none(&self, why: &str) -> QualityIndicators {
         let conformance = self.contract.as_ref();
         QualityIndicators {
@@ -141,8 +139,8 @@ fn not_there(pointer: &str) -> String {
 }
 
 impl QualityIndicators {
-    /// Whether a required output was searched for in this output and is missing. If there are many
-    /// missing outputs, only the first are named.
+    /// Whether a required output was searched for in this output and is missing. If there are many missing outputs,
+    /// only the first are named.
     pub(super) fn misses(&self, pointer: &str) -> bool {
         let clause = not_there(pointer);
         !self.failed && self.lacks.contains(&clause)

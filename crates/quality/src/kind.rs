@@ -116,8 +116,8 @@ impl SectionKind for QualityKind {
         differing.collect()
     }
 
-    /// Scores with different rules, or of different factors, are not compared. Different weights
-    /// are not a problem: the base is scored with those of the head.
+    /// Scores with different rules, or of different factors, are not compared. Different weights are not a problem: the
+    /// base is scored with those of the head.
     fn incomparable(&self, base: &dyn AnySection, head: &dyn AnySection) -> Option<SettingDiffers> {
         let (base, head) = (&own(base).basis, &own(head).basis);
         let factors = |basis: &QualityBasis| -> Vec<String> {

@@ -1,5 +1,4 @@
-//! Extracts the indicators of every invocation of the other probes, and stores them until they are
-//! needed.
+//! Extracts the indicators of every invocation of the other probes, and stores them until they are needed.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -73,8 +72,8 @@ impl OutputObserver for Indicators<'_> {
     }
 
     fn keep(&self, probe: &'static str, task: &Task, input: Digest, observed: &Value) {
-        // A cache entry that was edited by hand may contain any value. An entry that cannot be read
-        // counts as an unreadable output.
+        // A cache entry that was edited by hand may contain any value. An entry that cannot be read counts as an
+        // unreadable output.
         let indicators = QualityIndicators::deserialize(observed);
         let indicators = indicators.unwrap_or_else(|_| self.expected.of(None));
         let kept = KeptIndicators { input, indicators };

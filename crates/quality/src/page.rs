@@ -121,9 +121,8 @@ fn statements(section: &QualitySection) -> Vec<Statement> {
     statements
 }
 
-/// The required outputs that are missing in every output of all cases. The score of each case may
-/// still be in the best band, since it is a mean over several factors; but no reader should be told
-/// that the outputs are good.
+/// The required outputs that are missing in every output of all cases. The score of each case may still be in the best
+/// band, since it is a mean over several factors; but no reader should be told that the outputs are good.
 fn never_there(section: &QualitySection) -> Vec<&str> {
     let runs = || section.items.values().flat_map(|item| item.runs());
     let is_read = runs().any(|run| !run.failed);
@@ -222,8 +221,7 @@ fn worst<'a>(section: &'a QualitySection, item: &str) -> Option<&'a QualityIndic
     runs.min_by(|one, other| rank(one).total_cmp(&rank(other)))
 }
 
-/// Why a case has its result in a metric: its band with advice, and the missing parts of its worst
-/// run.
+/// Why a case has its result in a metric: its band with advice, and the missing parts of its worst run.
 pub(super) fn why(section: &QualitySection, item: &str, metric: &str) -> Option<String> {
     let run = worst(section, item)?;
     let is_of_score = metric == "quality.quality_score" || metric.starts_with("quality.group.");

@@ -1,5 +1,5 @@
-//! Parses an output as JSON that has the same meaning for every parser. A key that occurs twice in
-//! one object has different values in different parsers, so such an output is rejected.
+//! Parses an output as JSON that has the same meaning for every parser. A key that occurs twice in one object has
+//! different values in different parsers, so such an output is rejected.
 
 use std::fmt;
 
@@ -10,9 +10,8 @@ use serde_json::{Map, Number, Value};
 ///
 /// # Errors
 ///
-/// Fails with the reason why the bytes are rejected: besides invalid JSON, these are numbers beyond
-/// the range of a 64-bit float, `NaN`, nesting beyond 128 levels, duplicate keys and anything after
-/// the value.
+/// Fails with the reason why the bytes are rejected: besides invalid JSON, these are numbers beyond the range of a
+/// 64-bit float, `NaN`, nesting beyond 128 levels, duplicate keys and anything after the value.
 pub(super) fn json(bytes: &[u8]) -> Result<Value, String> {
     let read: Result<Strict, _> = serde_json::from_slice(bytes);
     read.map(|Strict(value)| value)

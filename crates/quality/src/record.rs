@@ -194,8 +194,7 @@ impl Item for QualityItem {
         self.runs().any(|run| !run.failed)
     }
 
-    /// A clause about missing parts may quote the output; the names of missing outputs come from
-    /// the configuration.
+    /// A clause about missing parts may quote the output; the names of missing outputs come from the configuration.
     fn shorten(&mut self, texts: KeptTexts) {
         if texts > KeptTexts::None {
             return;

@@ -1,6 +1,5 @@
-//! Outputs that were recorded earlier, and are judged as if the pipeline had given them now. So an
-//! edited schema or contract can be tested on outputs that are known to be good, before anybody
-//! pays for a run.
+//! Outputs that were recorded earlier, and are judged as if the pipeline had given them now. So an edited schema or
+//! contract can be tested on outputs that are known to be good, before anybody pays for a run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -53,8 +52,7 @@ impl Recorded {
         self.by_case.values().flatten().cloned().collect()
     }
 
-    /// The indicators of the recorded outputs of a case. A file that cannot be read counts as an
-    /// unreadable output.
+    /// The indicators of the recorded outputs of a case. A file that cannot be read counts as an unreadable output.
     pub(super) fn of(&self, case: &str, expected: &Expected) -> Vec<QualityIndicators> {
         let files = self.by_case.get(case).into_iter().flatten();
         files

@@ -144,8 +144,8 @@ impl Weights {
         factors.iter().map(|factor| self.of(*factor)).sum()
     }
 
-    /// The effective weight of each provided factor: if some factors are not provided, the weights
-    /// of the others are scaled to a sum of 1. Empty if no provided factor has weight.
+    /// The effective weight of each provided factor: if some factors are not provided, the weights of the others are
+    /// scaled to a sum of 1. Empty if no provided factor has weight.
     pub(crate) fn effective(&self, provided: &[Factor]) -> Vec<(Factor, f64)> {
         let here: Vec<Factor> = Factor::ALL
             .into_iter()
@@ -160,8 +160,8 @@ impl Weights {
             .collect()
     }
 
-    /// The efficiency that an output needs for a good score if everything else is perfect; none if
-    /// the score needs no efficiency.
+    /// The efficiency that an output needs for a good score if everything else is perfect; none if the score needs no
+    /// efficiency.
     pub(crate) fn least_efficiency(&self, provided: &[Factor]) -> Option<f64> {
         let effective = self.effective(provided);
         let weight = |wanted: Factor| {

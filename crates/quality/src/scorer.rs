@@ -1,6 +1,5 @@
-//! Computes the score of an invocation from its factors. The factors of a run, of a stored report
-//! and of a trace from another tool are all scored here, so that equal factors give exactly equal
-//! scores.
+//! Computes the score of an invocation from its factors. The factors of a run, of a stored report and of a trace from
+//! another tool are all scored here, so that equal factors give exactly equal scores.
 //!
 //! A scorer is a type with one line in the list below.
 
@@ -47,8 +46,7 @@ impl QualityScorer for WeightedSum {
     }
 }
 
-/// The weighted geometric mean: a factor that is 0 makes the score 0, for any values of the other
-/// factors.
+/// The weighted geometric mean: a factor that is 0 makes the score 0, for any values of the other factors.
 struct WeightedProduct;
 
 impl QualityScorer for WeightedProduct {
@@ -74,8 +72,7 @@ pub(crate) fn scorer(id: &str) -> Option<&'static dyn QualityScorer> {
     SCORERS.iter().copied().find(|scorer| scorer.id() == id)
 }
 
-/// The score of an invocation; none if it lacks a factor with weight, or if no provided factor has
-/// weight.
+/// The score of an invocation; none if it lacks a factor with weight, or if no provided factor has weight.
 pub(crate) fn score(
     scorer: &dyn QualityScorer,
     weights: &Weights,

@@ -22,8 +22,8 @@ pub struct ScoredTrace<'t> {
     pub is_off: bool,
 }
 
-/// Scores traces by the requested rules, or by those of a new run. A trace that waits for a
-/// person's decision is scored too; code that computes means leaves it out.
+/// Scores traces by the requested rules, or by those of a new run. A trace that waits for a person's decision is scored
+/// too; code that computes means leaves it out.
 ///
 /// # Errors
 ///
@@ -75,9 +75,9 @@ fn scored<'t>(
     }
 }
 
-/// The factors of a chain: it conforms if every step does, its completeness is the mean of its
-/// steps, and its efficiency comes from its own tokens. A chain that did not finish has 0 for every
-/// factor for which its steps have no value.
+/// The factors of a chain: it conforms if every step does, its completeness is the mean of its steps, and its
+/// efficiency comes from its own tokens. A chain that did not finish has 0 for every factor for which its steps have no
+/// value.
 fn of_chain(trace: &ChainTrace) -> QualityIndicators {
     let steps: Vec<QualityIndicators> = trace.steps.iter().map(of_step).collect();
     let all = |value: fn(&QualityIndicators) -> Option<f64>| -> Option<Vec<f64>> {

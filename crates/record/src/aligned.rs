@@ -35,8 +35,7 @@ pub struct AlignedSection {
 pub struct Viewpoint {
     /// The side whose labels are used for an item whose labels the change edits.
     pub labels: ComparedSide,
-    /// Whether the unknown part of the head counts as good as possible; otherwise it counts as bad
-    /// as possible.
+    /// Whether the unknown part of the head counts as good as possible; otherwise it counts as bad as possible.
     pub at_best: bool,
 }
 
@@ -79,14 +78,12 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
         &[]
     }
 
-    /// How many relabelled items are edited in another way as well, and so are already counted as
-    /// edited.
+    /// How many relabelled items are edited in another way as well, and so are already counted as edited.
     fn edited_too(&self) -> usize {
         0
     }
 
-    /// The unknown part of the head that counts as bad as possible, in a clause; none if there is
-    /// none.
+    /// The unknown part of the head that counts as bad as possible, in a clause; none if there is none.
     fn doubt(&self) -> Option<String> {
         None
     }

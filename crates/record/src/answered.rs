@@ -1,6 +1,5 @@
-//! The answers to the items of a probe: to the unchanged items, and to variants with exchanged
-//! evidence that should govern the answer. Answers are compared before any figure is computed from
-//! them.
+//! The answers to the items of a probe: to the unchanged items, and to variants with exchanged evidence that should
+//! govern the answer. Answers are compared before any figure is computed from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,8 +13,7 @@ use kelvin_base::digest::Digest;
 /// The answers of one section.
 #[derive(Clone, Debug, Default)]
 pub struct SectionAnswers<'a> {
-    /// The declared types of evidence, each with its gated metric; empty if no evidence is
-    /// exchanged.
+    /// The declared types of evidence, each with its gated metric; empty if no evidence is exchanged.
     pub types: Vec<(&'a str, String)>,
     /// The items by name.
     pub items: BTreeMap<&'a str, AnsweredItem<'a>>,
@@ -24,15 +22,14 @@ pub struct SectionAnswers<'a> {
 /// The answers to one item.
 #[derive(Clone, Debug, Default)]
 pub struct AnsweredItem<'a> {
-    /// The question as a text for people: the beginning of a question or a title; none if the
-    /// record does not contain it.
+    /// The question as a text for people: the beginning of a question or a title; none if the record does not contain
+    /// it.
     pub asked: Option<Cow<'a, str>>,
     /// The expected answer as a text for people; none if it is not known.
     pub expected: Option<Cow<'a, str>>,
     /// The answers to the unchanged item.
     pub itself: Vec<Option<Answer>>,
-    /// The other output fields of the first of these answers, such as a reason, as texts for
-    /// people.
+    /// The other output fields of the first of these answers, such as a reason, as texts for people.
     pub beside: &'a [BTreeMap<String, String>],
     /// The answers to the variants that should get the same answer as the item.
     pub own: Vec<AnsweredInput<'a>>,
@@ -96,8 +93,7 @@ impl Answer {
         }
     }
 
-    /// The most frequent answer; among equally frequent answers the first. None if there is no
-    /// answer.
+    /// The most frequent answer; among equally frequent answers the first. None if there is no answer.
     pub fn usual<'a>(answers: impl Iterator<Item = &'a Self>) -> Option<&'a Self> {
         let mut counts: Vec<(&Self, usize)> = Vec::new();
         for answer in answers {

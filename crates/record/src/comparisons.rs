@@ -85,9 +85,8 @@ impl<'de> Visitor<'de> for ByProbe {
         f.write_str("the comparisons of items, by the name of their probe")
     }
 
-    /// Collects the fields that the verdict does not know. A field of a later version may be the
-    /// comparison of an unknown probe, or any other value: an object is kept unchanged, and other
-    /// values are ignored.
+    /// Collects the fields that the verdict does not know. A field of a later version may be the comparison of an
+    /// unknown probe, or any other value: an object is kept unchanged, and other values are ignored.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ItemComparisons, A::Error> {
         let mut comparisons = ItemComparisons::default();
         while let Some((name, stored)) = map.next_entry::<String, Value>()? {

@@ -13,13 +13,11 @@ pub struct Findings {
     pub section: Box<dyn AnySection>,
     /// The figures, by id.
     pub metrics: BTreeMap<String, Metric>,
-    /// The notices that follow from the records and figures, without those in the records
-    /// themselves.
+    /// The notices that follow from the records and figures, without those in the records themselves.
     pub notices: Vec<Notice>,
     /// The notices from the run itself, which cannot be made again from the records.
     pub of_the_run: Vec<Notice>,
-    /// Whether the answers were compared with each other again; otherwise the statement in the
-    /// records stays.
+    /// Whether the answers were compared with each other again; otherwise the statement in the records stays.
     pub compared: bool,
 }
 

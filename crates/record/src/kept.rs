@@ -22,9 +22,8 @@ pub struct KeptText {
 }
 
 impl KeptText {
-    /// How many characters of an answer are stored at most. A report of a thousand prompts with
-    /// answers of a page each stays below ten megabytes, and nobody reads a longer answer in a
-    /// review.
+    /// How many characters of an answer are stored at most. A report of a thousand prompts with answers of a page each
+    /// stays below ten megabytes, and nobody reads a longer answer in a review.
     pub const MOST: usize = 20_000;
 
     /// A text, of which at most [`MOST`](Self::MOST) characters are stored.
@@ -57,8 +56,7 @@ impl KeptText {
         }
     }
 
-    /// The text for people: its beginning with a mark if it was shortened, or its digest if no text
-    /// is stored.
+    /// The text for people: its beginning with a mark if it was shortened, or its digest if no text is stored.
     pub fn shown(&self) -> Cow<'_, str> {
         match self.characters {
             None => Cow::Borrowed(&self.text),
@@ -71,18 +69,16 @@ impl KeptText {
 /// The beginning of the placeholder for a text that is not kept.
 const STAND_IN: &str = "(not kept: ";
 
-/// The number of digits of a digest in a [`stand_in`]: two texts of one pipeline never share them
-/// by chance.
+/// The number of digits of a digest in a [`stand_in`]: two texts of one pipeline never share them by chance.
 const DIGITS: usize = 16;
 
-/// The placeholder for a text that is not kept. Two texts have the same placeholder exactly if they
-/// are equal.
+/// The placeholder for a text that is not kept. Two texts have the same placeholder exactly if they are equal.
 fn stand_in(digest: Digest) -> String {
     format!("{STAND_IN}{})", digest.short(DIGITS))
 }
 
-/// The placeholder for a text if no text may be kept: it contains the digest. A text that is
-/// already a placeholder stays unchanged.
+/// The placeholder for a text if no text may be kept: it contains the digest. A text that is already a placeholder
+/// stays unchanged.
 pub fn withheld(text: &str) -> String {
     match is_stand_in(text) {
         true => text.to_owned(),

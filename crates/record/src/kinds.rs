@@ -1,6 +1,5 @@
-//! The knowledge of a kind of probe about its measurements: how a section is read, compared and
-//! shown. A program that has a report also has the kinds of its sections, and calls them; no other
-//! code knows a kind by its name.
+//! The knowledge of a kind of probe about its measurements: how a section is read, compared and shown. A program that
+//! has a report also has the kinds of its sections, and calls them; no other code knows a kind by its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -30,8 +29,8 @@ pub trait SectionKind: Send + Sync {
     /// The question of the probe, in a sentence.
     fn question(&self) -> &'static str;
 
-    /// The parts of its metric ids after its name, up to the next `.` or `@`, each with plain words
-    /// for it. Empty if users choose the names of the metrics, as they do for checks.
+    /// The parts of its metric ids after its name, up to the next `.` or `@`, each with plain words for it. Empty if
+    /// users choose the names of the metrics, as they do for checks.
     fn metric_names(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
@@ -39,15 +38,14 @@ pub trait SectionKind: Send + Sync {
     /// The words for one item and for several items.
     fn nouns(&self) -> (&'static str, &'static str);
 
-    /// The nouns for the items of a section, if the program that made the section has its own
-    /// nouns.
+    /// The nouns for the items of a section, if the program that made the section has its own nouns.
     fn nouns_of(&self, section: &dyn AnySection) -> Nouns {
         let _ = section;
         self.nouns().into()
     }
 
-    /// The folder of its files within the output folder; none for the only kind whose items have
-    /// folders at the top level.
+    /// The folder of its files within the output folder; none for the only kind whose items have folders at the top
+    /// level.
     fn folder(&self) -> Option<&'static str> {
         Some(self.name())
     }
@@ -57,21 +55,20 @@ pub trait SectionKind: Send + Sync {
         ("Items", "Command")
     }
 
-    /// Whether the kind runs no pipeline and observes the other probes: it has their items, under
-    /// the same ids. At most one kind does so.
+    /// Whether the kind runs no pipeline and observes the other probes: it has their items, under the same ids. At most
+    /// one kind does so.
     fn observes(&self) -> bool {
         false
     }
 
-    /// The scored invocations of all probes, with the score and its parts; empty for a kind without
-    /// scores.
+    /// The scored invocations of all probes, with the score and its parts; empty for a kind without scores.
     fn scored(&self, section: &dyn AnySection) -> Vec<ScoredInvocation> {
         let _ = section;
         Vec::new()
     }
 
-    /// The parts of an invocation's files that form an example: the input of the pipeline, and its
-    /// answer. None if the answer was not stored completely.
+    /// The parts of an invocation's files that form an example: the input of the pipeline, and its answer. None if the
+    /// answer was not stored completely.
     fn example(&self, input: JsonFields, output: JsonFields) -> Option<(JsonFields, JsonFields)> {
         Some((input, output))
     }
@@ -82,15 +79,13 @@ pub trait SectionKind: Send + Sync {
         Vec::new()
     }
 
-    /// The metric that is the default score of an example; none for a kind whose examples use the
-    /// quality score.
+    /// The metric that is the default score of an example; none for a kind whose examples use the quality score.
     fn score_of_examples(&self) -> Option<&'static str> {
         None
     }
 
-    /// The names of the models that graded for a section, for the judge at a place of the
-    /// configuration, as reported by their servers; empty if no model graded, or no server reports
-    /// a name.
+    /// The names of the models that graded for a section, for the judge at a place of the configuration, as reported by
+    /// their servers; empty if no model graded, or no server reports a name.
     fn served(&self, section: &dyn AnySection, place: &str) -> BTreeSet<String> {
         let _ = (section, place);
         BTreeSet::new()
@@ -109,8 +104,7 @@ pub trait SectionKind: Send + Sync {
     /// The JSON schema of a section of this kind.
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
 
-    /// The settings that differ between two sections whose figures can still be compared. The names
-    /// are plural.
+    /// The settings that differ between two sections whose figures can still be compared. The names are plural.
     fn differing_settings(
         &self,
         base: &dyn AnySection,
@@ -120,15 +114,15 @@ pub trait SectionKind: Send + Sync {
         Vec::new()
     }
 
-    /// The setting that makes the figures of two sections incomparable; none if they can be
-    /// compared. The name is singular.
+    /// The setting that makes the figures of two sections incomparable; none if they can be compared. The name is
+    /// singular.
     fn incomparable(&self, base: &dyn AnySection, head: &dyn AnySection) -> Option<SettingDiffers> {
         let _ = (base, head);
         None
     }
 
-    /// Prepares two sections for a comparison from a viewpoint, and compares their items; none if
-    /// they are compared unchanged.
+    /// Prepares two sections for a comparison from a viewpoint, and compares their items; none if they are compared
+    /// unchanged.
     fn align(
         &self,
         base: &dyn AnySection,
@@ -155,8 +149,8 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
-    /// Adds figures to the base with which a head must be compared, if the base has not measured
-    /// them itself: a head that was measured together with the base has the figures of both sides.
+    /// Adds figures to the base with which a head must be compared, if the base has not measured them itself: a head
+    /// that was measured together with the base has the figures of both sides.
     fn figures_of_base(
         &self,
         base: &dyn AnySection,
@@ -166,8 +160,8 @@ pub trait SectionKind: Send + Sync {
         let _ = (base, head, metrics);
     }
 
-    /// The answers that a judge has graded, for the ledger. `seconds` contains the time of the
-    /// pipeline for each repeat of an item, if it is known.
+    /// The answers that a judge has graded, for the ledger. `seconds` contains the time of the pipeline for each repeat
+    /// of an item, if it is known.
     fn graded_pairs(
         &self,
         section: &dyn AnySection,
@@ -205,8 +199,8 @@ pub trait SectionKind: Send + Sync {
         chapter
     }
 
-    /// The pages of all items that have a page, each with its folder. They are made one by one,
-    /// since there may be thousands.
+    /// The pages of all items that have a page, each with its folder. They are made one by one, since there may be
+    /// thousands.
     fn item_pages<'a>(
         &self,
         section: &'a dyn AnySection,
@@ -222,15 +216,15 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
-    /// Why an item has a bad result in a metric, in the words of its record and at most a line
-    /// long; none if the record does not say it. The words come from outside and may be harmful.
+    /// Why an item has a bad result in a metric, in the words of its record and at most a line long; none if the record
+    /// does not say it. The words come from outside and may be harmful.
     fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
         let _ = (section, item, metric);
         None
     }
 
-    /// The answers of an item that became wrong from one section to the other, in a metric that
-    /// dropped; none if the records do not show which ones.
+    /// The answers of an item that became wrong from one section to the other, in a metric that dropped; none if the
+    /// records do not show which ones.
     fn flip(
         &self,
         (base, head): (&dyn AnySection, &dyn AnySection),
@@ -247,8 +241,8 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
-    /// The answers to the items, for the comparison of two sides; none if the probe stores no
-    /// answers, or if only a judge could say which of them are equal.
+    /// The answers to the items, for the comparison of two sides; none if the probe stores no answers, or if only a
+    /// judge could say which of them are equal.
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
         let _ = section;
         None

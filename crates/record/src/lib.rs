@@ -1,6 +1,5 @@
-//! The results of probes that the gate judges: sections with their items, metrics, answers, and the
-//! kinds that interpret them. This is the contract between measuring and comparing code; it has no
-//! side effects.
+//! The results of probes that the gate judges: sections with their items, metrics, answers, and the kinds that
+//! interpret them. This is the contract between measuring and comparing code; it has no side effects.
 
 mod aligned;
 mod answered;

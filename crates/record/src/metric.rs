@@ -1,5 +1,5 @@
-//! A metric: one figure with its sample, its interval, the reason if it has no value, and its
-//! values in each case by variant.
+//! A metric: one figure with its sample, its interval, the reason if it has no value, and its values in each case by
+//! variant.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -157,8 +157,8 @@ pub struct Metric {
     pub per_case: SharedMap<CaseValue>,
 }
 
-/// Whether every answer to a variant is compared with every answer to the case. It describes
-/// possible runs and not the measurement: two metrics that differ only in it are equal.
+/// Whether every answer to a variant is compared with every answer to the case. It describes possible runs and not the
+/// measurement: two metrics that differ only in it are equal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crosses(pub bool);
 
@@ -200,16 +200,16 @@ impl CaseValue {
 }
 
 impl Metric {
-    /// The lowest and the highest possible value; none if one of them is unlimited. A count or a
-    /// number of seconds has no such scale, even if its largest value is known.
+    /// The lowest and the highest possible value; none if one of them is unlimited. A count or a number of seconds has
+    /// no such scale, even if its largest value is known.
     pub fn ends(&self) -> Option<(f64, f64)> {
         let Range { low, high } = self.range;
         let is_scaled = matches!(self.unit, Unit::Share | Unit::Score);
         low.zip(high).filter(|(low, high)| is_scaled && low < high)
     }
 
-    /// A measured or unmeasured value; an unmeasured one needs a reason. By default the value is a
-    /// share, and larger is better.
+    /// A measured or unmeasured value; an unmeasured one needs a reason. By default the value is a share, and larger is
+    /// better.
     pub fn new(value: Result<f64, String>, n: usize, n_failed: usize) -> Self {
         let (value, reason) = match value {
             Ok(value) if value.is_finite() => (Some(value), None),
@@ -239,8 +239,7 @@ impl Metric {
         }
     }
 
-    /// The mean over all repeats of all items, which the gate judges; a repeat without a value is
-    /// none.
+    /// The mean over all repeats of all items, which the gate judges; a repeat without a value is none.
     pub fn mean_of_items<'i>(items: impl Iterator<Item = (&'i str, &'i [Option<f64>])>) -> Self {
         let (mut all, mut failed, mut per_case) = (Vec::new(), 0, BTreeMap::new());
         for (id, repeats) in items {
@@ -300,8 +299,7 @@ impl Metric {
         self
     }
 
-    /// Shows the value within `[0, 1]`: if noise moves it outside, it means no more than the
-    /// nearest end.
+    /// Shows the value within `[0, 1]`: if noise moves it outside, it means no more than the nearest end.
     #[must_use]
     pub fn shown_within_one(mut self) -> Self {
         if let Some(value) = self.value {
@@ -336,8 +334,7 @@ pub fn estimate(metric: Option<&Metric>) -> Estimate<'_> {
     }
 }
 
-/// The distribution of the items' values of a metric; none if fewer than two have one, or if the
-/// metric has no scale.
+/// The distribution of the items' values of a metric; none if fewer than two have one, or if the metric has no scale.
 pub fn spread(name: &'static str, items: &'static str, metric: Option<&Metric>) -> Option<Spread> {
     let metric = metric?;
     let values = metric.per_case.values().filter_map(|case| case.value);
@@ -391,8 +388,8 @@ impl Cell {
 
 /// A read-only map from the names of variants to their samples.
 ///
-/// It is a sorted list: a run has one list for every case of every gated metric, many lists contain
-/// a single variant, and a `BTreeMap` with a single variant needs eleven times the space.
+/// It is a sorted list: a run has one list for every case of every gated metric, many lists contain a single variant,
+/// and a `BTreeMap` with a single variant needs eleven times the space.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(from = "BTreeMap<Arc<str>, Cell>")]
 pub struct Cells(Box<[(Arc<str>, Cell)]>);

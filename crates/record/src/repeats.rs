@@ -16,8 +16,8 @@ pub struct Repeats {
     pub variants: usize,
 }
 
-/// How often an item should be run in total: its own input, each of its variants, and single
-/// variants that are run more often than the others.
+/// How often an item should be run in total: its own input, each of its variants, and single variants that are run more
+/// often than the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// How often the input of the item itself is run.
@@ -76,8 +76,8 @@ impl Wanted {
         }
     }
 
-    /// The number of calls that are missing compared with `there`, for an item with this many
-    /// variants. `made`: how often a single variant was run.
+    /// The number of calls that are missing compared with `there`, for an item with this many variants. `made`: how
+    /// often a single variant was run.
     pub fn missing(&self, there: Repeats, variants: usize, made: impl Fn(&str) -> usize) -> usize {
         let single = self.single.iter().map(|(name, wanted)| {
             let made = made(name).max(self.variants);
@@ -109,16 +109,15 @@ impl Repeats {
         }
     }
 
-    /// The number of calls that are missing compared with `there`, for an item with this many
-    /// variants.
+    /// The number of calls that are missing compared with `there`, for an item with this many variants.
     pub const fn missing(self, there: Self, variants: usize) -> usize {
         self.input.saturating_sub(there.input)
             + variants * self.variants.saturating_sub(there.variants)
     }
 }
 
-/// The default limit for all re-runs of a side together, in runs of the whole suite. Together with
-/// its first run, a gate costs at most four runs of each side that it can run.
+/// The default limit for all re-runs of a side together, in runs of the whole suite. Together with its first run, a
+/// gate costs at most four runs of each side that it can run.
 pub const RUNS_OF_THE_SUITE: usize = 3;
 
 /// The planned invocations of a probe.
@@ -126,20 +125,18 @@ pub const RUNS_OF_THE_SUITE: usize = 3;
 pub struct Listing {
     /// The number of invocations, by their purpose.
     pub invocations: BTreeMap<&'static str, usize>,
-    /// How many more invocations the re-runs of a side may make, in addition to
-    /// [`RUNS_OF_THE_SUITE`] times all of these.
+    /// How many more invocations the re-runs of a side may make, in addition to [`RUNS_OF_THE_SUITE`] times all of
+    /// these.
     #[serde(skip)]
     pub more_reruns: usize,
-    /// The turns of conversations after the first turn of each invocation: the rate limit counts
-    /// every turn as a start.
+    /// The turns of conversations after the first turn of each invocation: the rate limit counts every turn as a start.
     #[serde(skip)]
     pub further_turns: usize,
     /// The variants of the items, in the order in which they are planned.
     pub variants: Vec<ListedVariant>,
     /// Notices about limits and skips.
     pub notices: Vec<Notice>,
-    /// The cost of testing a judge in a gate, in addition to the invocations; none if no judge is
-    /// tested.
+    /// The cost of testing a judge in a gate, in addition to the invocations; none if no judge is tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_trial: Option<JudgeTrialCost>,
 }

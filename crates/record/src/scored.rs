@@ -53,8 +53,8 @@ pub struct RivalAnswers {
     pub candidate: String,
     /// The system that gave the other answer.
     pub baseline: Option<String>,
-    /// The decision of the judge: 1 if the first answer is better, 0 if the second one is, 0.5 for
-    /// a tie; none if it has not graded both.
+    /// The decision of the judge: 1 if the first answer is better, 0 if the second one is, 0.5 for a tie; none if it
+    /// has not graded both.
     pub judged: Option<f64>,
     /// The id of the judge.
     pub grader: String,

@@ -1,6 +1,5 @@
-//! The stored results of one probe in a report: how it ended, how its figures are made, and a
-//! record for each of its items. Only the kind of the probe reads its records; other code sees its
-//! items by name and digest.
+//! The stored results of one probe in a report: how it ended, how its figures are made, and a record for each of its
+//! items. Only the kind of the probe reads its records; other code sees its items by name and digest.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,8 +76,7 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
         BTreeMap::new()
     }
 
-    /// The names of the nested folders with the item's files, the outermost first; empty if the
-    /// item has no folder.
+    /// The names of the nested folders with the item's files, the outermost first; empty if the item has no folder.
     fn folders(&self) -> Vec<&str> {
         Vec::new()
     }
@@ -88,28 +86,27 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
         &[]
     }
 
-    /// The position of the item, or of the unit that one of its variants changes; none if it is in
-    /// no file.
+    /// The position of the item, or of the unit that one of its variants changes; none if it is in no file.
     fn place(&self, variant: Option<&str>) -> Option<ItemPlace<'_>> {
         let _ = variant;
         None
     }
 
-    /// The input of the item or of one of its variants; none if there is no such input, or if it is
-    /// not a text for people.
+    /// The input of the item or of one of its variants; none if there is no such input, or if it is not a text for
+    /// people.
     fn input(&self, variant: Option<&str>) -> Option<StoredInput> {
         let _ = variant;
         None
     }
 
-    /// Shortens the texts of the pipeline to the part that may be stored if other people can read
-    /// it. Compared values can still be compared by their digests.
+    /// Shortens the texts of the pipeline to the part that may be stored if other people can read it. Compared values
+    /// can still be compared by their digests.
     fn shorten(&mut self, texts: KeptTexts) {
         let _ = texts;
     }
 
-    /// Takes over the data of the replaced record that a new run must not change, e.g. the label
-    /// that an item had before an edit.
+    /// Takes over the data of the replaced record that a new run must not change, e.g. the label that an item had
+    /// before an edit.
     fn take_over(&mut self, before: &Self) {
         let _ = before;
     }
@@ -172,8 +169,7 @@ pub trait AnySection: fmt::Debug + Send + Sync {
     /// joined.
     fn is_like(&self, other: &dyn AnySection) -> bool;
 
-    /// Adds the items of another section of the same probe, which replace its own items with the
-    /// same ids.
+    /// Adds the items of another section of the same probe, which replace its own items with the same ids.
     fn take_in(&mut self, other: Box<dyn AnySection>);
 
     /// Removes some items, by their ids.
@@ -372,11 +368,9 @@ pub struct ComparedItems<'a> {
 pub struct ComparedItem<'a> {
     /// The digest of the item's content. If it differs on the other side, the item was edited.
     pub digest: Digest,
-    /// Whether its repeats count as only one run, because the pipeline answered them from its own
-    /// cache.
+    /// Whether its repeats count as only one run, because the pipeline answered them from its own cache.
     pub counts_once: bool,
-    /// The kind and the type of every variant, by name; empty if they are not known, or if the item
-    /// has no variants.
+    /// The kind and the type of every variant, by name; empty if they are not known, or if the item has no variants.
     pub variants: BTreeMap<&'a str, VariantPart<'a>>,
 }
 

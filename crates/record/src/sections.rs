@@ -158,15 +158,13 @@ impl Serialize for Sections {
     }
 }
 
-/// The stored sections of the probes. They have no meaning without the kinds;
-/// [`read_by`](Self::read_by) turns them into [`Sections`]. `T` contains the text of a section: a
-/// copy, or a reference if the source text outlives it.
+/// The stored sections of the probes. They have no meaning without the kinds; [`read_by`](Self::read_by) turns them
+/// into [`Sections`]. `T` contains the text of a section: a copy, or a reference if the source text outlives it.
 #[derive(Debug)]
 pub struct StoredSections<T = Box<RawValue>>(BTreeMap<String, T>);
 
 impl<T: Borrow<RawValue>> StoredSections<T> {
-    /// Reads the section of each probe that one of the kinds knows. Stored sections of other probes
-    /// stay unchanged.
+    /// Reads the section of each probe that one of the kinds knows. Stored sections of other probes stay unchanged.
     ///
     /// # Errors
     ///
@@ -224,8 +222,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for OfProbes<T> {
     }
 }
 
-/// When the schema of a report is made from its types, the kinds of the sections are not known;
-/// [`Kinds`] replaces this schema by theirs.
+/// When the schema of a report is made from its types, the kinds of the sections are not known; [`Kinds`] replaces this
+/// schema by theirs.
 impl JsonSchema for Sections {
     fn schema_name() -> Cow<'static, str> {
         "Sections".into()

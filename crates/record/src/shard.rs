@@ -5,12 +5,11 @@ use std::str::FromStr;
 
 use kelvin_base::digest::Fields;
 
-/// The maximum number of shards: more than the jobs that GitHub allows in a matrix (256) would be a
-/// mistake.
+/// The maximum number of shards: more than the jobs that GitHub allows in a matrix (256) would be a mistake.
 const MOST: usize = 256;
 
-/// One of several shares of the cases. The share of a case depends only on its name and on the
-/// number of shares, so if a case is added or removed, no other case moves.
+/// One of several shares of the cases. The share of a case depends only on its name and on the number of shares, so if
+/// a case is added or removed, no other case moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shard {
     /// The number of this share, from 1.

@@ -1,5 +1,5 @@
-//! A map whose values are shared by its copies, so that two reports of thousands of items can be
-//! prepared for comparison without copying the values that do not change.
+//! A map whose values are shared by its copies, so that two reports of thousands of items can be prepared for
+//! comparison without copying the values that do not change.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, btree_map};
@@ -21,8 +21,7 @@ impl<V> SharedMap<V> {
 }
 
 impl<V: PartialEq> SharedMap<V> {
-    /// Shares the values of another map if all of them are equal, so that they are stored only
-    /// once.
+    /// Shares the values of another map if all of them are equal, so that they are stored only once.
     pub fn share(&mut self, other: &Self) {
         if !Arc::ptr_eq(&self.0, &other.0) && self == other {
             self.0 = Arc::clone(&other.0);
@@ -63,8 +62,8 @@ impl<V: Clone> DerefMut for SharedMap<V> {
     }
 }
 
-/// The map is built anew from a sorted list, which fills its nodes completely. A map that was
-/// filled in the order of its names has nodes that are half empty.
+/// The map is built anew from a sorted list, which fills its nodes completely. A map that was filled in the order of
+/// its names has nodes that are half empty.
 impl<V> From<BTreeMap<String, V>> for SharedMap<V> {
     fn from(map: BTreeMap<String, V>) -> Self {
         Self(Arc::new(map.into_iter().collect()))

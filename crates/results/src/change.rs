@@ -1,5 +1,4 @@
-//! The effects of a change on the cases themselves: which cases are scored differently, and how
-//! many were removed.
+//! The effects of a change on the cases themselves: which cases are scored differently, and how many were removed.
 
 use std::collections::BTreeMap;
 
@@ -89,8 +88,7 @@ pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<Alig
     })
 }
 
-/// The cases that are worse in a gated metric; none if a case of either side has more than one
-/// sample.
+/// The cases that are worse in a gated metric; none if a case of either side has more than one sample.
 fn worse_once(
     (base, head): (&ResultsSection, &ResultsSection),
     suite: &str,
@@ -168,8 +166,8 @@ impl ItemComparison for ResultsChange {
     }
 }
 
-/// The settings of the evaluators that differ. The figures can still be compared, since changing
-/// these settings may be the purpose of a pull request.
+/// The settings of the evaluators that differ. The figures can still be compared, since changing these settings may be
+/// the purpose of a pull request.
 pub(super) fn differing_settings(
     base: &ResultsSection,
     head: &ResultsSection,

@@ -27,8 +27,7 @@ pub(super) const CASES_REGEX: &str = "{cases_regex}";
 /// The placeholder for a file with the names of the requested cases, one per line.
 pub(super) const CASES_FILE: &str = "{cases_file}";
 
-/// The plugin for pytest, which gets the path for its results and the cases to run from its
-/// environment.
+/// The plugin for pytest, which gets the path for its results and the cases to run from its environment.
 const PLUGIN: &str = "kelvin_action.pytest";
 
 /// All keys of this probe at the top level.
@@ -213,8 +212,7 @@ impl Suite {
         own.or_else(|| self.keys.run.as_deref().filter(|run| loads_the_plugin(run)))
     }
 
-    /// The extension of the file that replaces `{output}`: some evaluators choose the format by the
-    /// extension.
+    /// The extension of the file that replaces `{output}`: some evaluators choose the format by the extension.
     pub(super) fn extension(&self) -> &'static str {
         match self.keys.format {
             Some(
@@ -394,8 +392,8 @@ fn of_commands(suite: &Node) -> Vec<Problem> {
     found
 }
 
-/// Whether the placeholder of the regular expression is a separate word, or follows a `=`: the
-/// expression is inserted with quotes, which may not be inside other quotes.
+/// Whether the placeholder of the regular expression is a separate word, or follows a `=`: the expression is inserted
+/// with quotes, which may not be inside other quotes.
 fn stands_alone(line: &str) -> bool {
     line.match_indices(CASES_REGEX).all(|(at, token)| {
         let before = line[..at].chars().next_back();
@@ -436,8 +434,8 @@ fn of_metrics(suite: &Node) -> Vec<Problem> {
 }
 
 impl ProbeSettings for ResultsSettings {
-    /// The command of an evaluator may choose the cases and how they are scored, so an edit of it
-    /// is reported. If only its spelling differs, the figures can still be compared.
+    /// The command of an evaluator may choose the cases and how they are scored, so an edit of it is reported. If only
+    /// its spelling differs, the figures can still be compared.
     fn measured(&self, fields: Fields) -> Fields {
         let suites = self.suites.iter();
         suites.fold(fields, |fields, suite| {
@@ -465,8 +463,8 @@ impl ProbeSettings for ResultsSettings {
         Map::from_iter([("results".to_owned(), Value::Object(suites))])
     }
 
-    /// A command that scores the answers defines what is measured. An evaluator that is run as a
-    /// whole is a part of the pipeline.
+    /// A command that scores the answers defines what is measured. An evaluator that is run as a whole is a part of the
+    /// pipeline.
     fn commands(&self) -> Vec<&str> {
         let suites = self.suites.iter();
         suites
@@ -500,8 +498,7 @@ impl ProbeSettings for ResultsSettings {
 /// The metrics that are computed for every suite and every evaluator.
 pub(super) const RESERVED: [&str; 3] = ["failure_rate", "must_pass", "flaky"];
 
-/// The name of a metric as a part of an id: letters, digits and a few characters, with `_` for
-/// everything else.
+/// The name of a metric as a part of an id: letters, digits and a few characters, with `_` for everything else.
 pub(super) fn slug(name: &str) -> String {
     let mut slug = String::new();
     for c in name.trim().chars() {

@@ -1,6 +1,6 @@
-//! Runs an evaluator as one call: it is started through the target of its command, the file that it
-//! writes is read, and the content of the file becomes the answer of the call. So the limits, the
-//! confinement, the journal and the cache of every other call apply to it.
+//! Runs an evaluator as one call: it is started through the target of its command, the file that it writes is read, and
+//! the content of the file becomes the answer of the call. So the limits, the confinement, the journal and the cache of
+//! every other call apply to it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -23,8 +23,7 @@ use kelvin_run::targets::{Address, Ended, Invocation, Reply, Target, TargetSite}
 
 /// The name of the file with the requested cases.
 const CASES: &str = "cases.txt";
-/// How much earlier than the beginning of a run the time of its file may be: some file systems
-/// store whole seconds.
+/// How much earlier than the beginning of a run the time of its file may be: some file systems store whole seconds.
 const ROUNDING: Duration = Duration::from_secs(2);
 
 /// The input of a call: the data that distinguish the calls of one suite.
@@ -121,8 +120,7 @@ impl Target for Evaluator<'_> {
 /// How the process of an evaluator ended.
 struct Ran {
     reply: Reply,
-    /// Set if the target found no usable output, or if the process ended with an exit code other
-    /// than 0.
+    /// Set if the target found no usable output, or if the process ended with an exit code other than 0.
     failure: Option<Box<Failure>>,
 }
 
@@ -155,8 +153,7 @@ impl Ran {
     }
 }
 
-/// Whether a process that ended in this way may have written a complete file. A process that was
-/// stopped has not.
+/// Whether a process that ended in this way may have written a complete file. A process that was stopped has not.
 const fn leaves_a_file(kind: &FailureKind) -> bool {
     matches!(
         kind,
@@ -175,8 +172,7 @@ fn failed(kind: FailureKind, message: String, reply: Option<Reply>) -> Ended {
 }
 
 impl Evaluator<'_> {
-    /// Reads the file of a run of the whole suite or of some cases, and puts the results into the
-    /// output.
+    /// Reads the file of a run of the whole suite or of some cases, and puts the results into the output.
     fn read(
         &self,
         (file, is_whole): (&Path, bool),
@@ -224,8 +220,8 @@ impl Evaluator<'_> {
     ///
     /// # Errors
     ///
-    /// Fails with how the scoring command failed. Its exit code counts, since such a command has no
-    /// reason to end with another code than 0.
+    /// Fails with how the scoring command failed. Its exit code counts, since such a command has no reason to end with
+    /// another code than 0.
     fn rescored(
         &self,
         file: &Path,
@@ -254,8 +250,7 @@ impl Evaluator<'_> {
         };
         match program.call(&inner, &mut Vec::new()) {
             Ended::Answered(_) => Ok(into),
-            // The command may write a file that a target would not accept as an output, but it has
-            // to write one.
+            // The command may write a file that a target would not accept as an output, but it has to write one.
             Ended::Failed { failure, .. }
                 if matches!(
                     failure.kind,
@@ -292,8 +287,7 @@ impl Evaluator<'_> {
         message.replace(&format!("{}/", self.site.root.display()), "")
     }
 
-    /// The file that an earlier step has made; none if its name contains a `*` and does not match
-    /// exactly one file.
+    /// The file that an earlier step has made; none if its name contains a `*` and does not match exactly one file.
     fn fixed(&self) -> Option<PathBuf> {
         match self.states().into_keys().collect::<Vec<_>>().as_slice() {
             [file] => Some(file.clone()),
@@ -406,8 +400,7 @@ pub(super) fn state_of_file(suite: &Suite, root: &Path) -> String {
     fields.digest().to_string()
 }
 
-/// The file itself, or the only file in a folder: some evaluators create a folder at the path that
-/// they are given.
+/// The file itself, or the only file in a folder: some evaluators create a folder at the path that they are given.
 fn only_file(path: &Path) -> Result<PathBuf, String> {
     let data = match fs::metadata(path) {
         Ok(data) => data,
@@ -443,15 +436,14 @@ fn line(command: &str, cases: &[String]) -> String {
         .replace(CASES_REGEX, &quoted)
 }
 
-/// The command line with the variables for the pytest plugin: the file to write, and the file with
-/// the requested cases, which is empty if all cases are requested.
+/// The command line with the variables for the pytest plugin: the file to write, and the file with the requested cases,
+/// which is empty if all cases are requested.
 fn with_the_plugin(line: &str) -> String {
     format!("export KELVIN_RESULTS={{output}} KELVIN_CASES={{input}}; {line}")
 }
 
-/// A regular expression that matches only the names of these cases, in the syntax that Python,
-/// JavaScript, Go and Rust share. A blank in a name matches any white space, since names are stored
-/// on one line.
+/// A regular expression that matches only the names of these cases, in the syntax that Python, JavaScript, Go and Rust
+/// share. A blank in a name matches any white space, since names are stored on one line.
 fn regex(cases: &[String]) -> String {
     let each: Vec<String> = cases.iter().map(|case| escaped(case)).collect();
     format!("^(?:{})$", each.join("|"))

@@ -1,5 +1,5 @@
-//! Computes figures from records. For each suite these are the mean of each metric over the cases,
-//! the share of samples that are errors, and the results of the cases that have to pass.
+//! Computes figures from records. For each suite these are the mean of each metric over the cases, the share of samples
+//! that are errors, and the results of the cases that have to pass.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,8 @@ use kelvin_base::stats::Balanced;
 use kelvin_page::listed;
 use kelvin_record::{CaseValue, Cells, Direction, Interval, Metric, Range, Unit};
 
-/// A drop between single runs fails the gate only if chance produces it with at most this
-/// probability. Most files of evaluators have one run of each case; at the usual 0.05, one
-/// unchanged suite in twenty would fail.
+/// A drop between single runs fails the gate only if chance produces it with at most this probability. Most files of
+/// evaluators have one run of each case; at the usual 0.05, one unchanged suite in twenty would fail.
 const NO_DOUBT: f64 = 0.001;
 
 /// The name of the probe, with which the id of every metric begins.
@@ -198,9 +197,8 @@ fn mean(
     metric
 }
 
-/// Why the scores of a suite are invalid; none if they are valid. If a judge fails on bad answers,
-/// only the good answers would count. Each case has the same weight, since the gate runs those with
-/// errors again.
+/// Why the scores of a suite are invalid; none if they are valid. If a judge fails on bad answers, only the good
+/// answers would count. Each case has the same weight, since the gate runs those with errors again.
 fn too_many_errors(section: &ResultsSection, suite: &str, basis: &SuiteBasis) -> Option<String> {
     let (mut errors, mut all, mut first) = (0.0, 0_u32, None);
     for (_, case, record) in cases(section, suite) {
@@ -231,8 +229,8 @@ fn too_many_errors(section: &ResultsSection, suite: &str, basis: &SuiteBasis) ->
     })
 }
 
-/// The missing score of an erroneous sample that has other scores, and advice; empty if the sample
-/// has no score at all, since then the evaluator says why.
+/// The missing score of an erroneous sample that has other scores, and advice; empty if the sample has no score at all,
+/// since then the evaluator says why.
 fn without_a_score(sample: &ResultSample, basis: &SuiteBasis) -> String {
     let gated = basis.metrics.iter().filter(|(_, metric)| metric.gated);
     let (has, lacks): (Vec<&String>, Vec<&String>) = gated

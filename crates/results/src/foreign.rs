@@ -70,8 +70,8 @@ fn read(
     })
 }
 
-/// The suite to which the file may belong: the configured suite with this format, or the only suite
-/// without a configured format. Otherwise only the format is known.
+/// The suite to which the file may belong: the configured suite with this format, or the only suite without a
+/// configured format. Otherwise only the format is known.
 fn suite(format: Format, settings: Option<&ResultsSettings>) -> Suite {
     let suites = settings.map_or(&[][..], |settings| &settings.suites);
     let same = suites

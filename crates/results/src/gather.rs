@@ -1,5 +1,5 @@
-//! Turns the rows of a file into the samples of each case. All problems that can occur in a single
-//! file, given the settings of its suite, are found here, for every format.
+//! Turns the rows of a file into the samples of each case. All problems that can occur in a single file, given the
+//! settings of its suite, are found here, for every format.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,11 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_page::{counted, listed};
 use kelvin_record::{Direction, KeptText};
 
-/// The maximum length of a case name, in characters. It is shown in comments, and used in the
-/// command that runs some cases again.
+/// The maximum length of a case name, in characters. It is shown in comments, and used in the command that runs some
+/// cases again.
 const LONGEST_NAME: usize = 300;
-/// The maximum length of a setting's value that is stored unchanged, in characters; for a longer
-/// one only the digest is stored.
+/// The maximum length of a setting's value that is stored unchanged, in characters; for a longer one only the digest is
+/// stored.
 const LONGEST_SETTING: usize = 80;
 /// How many characters of a text are stored at most: few people read further in a review.
 const KEPT: usize = 2_000;
@@ -38,8 +38,8 @@ pub(super) struct SuiteRun {
     pub(super) notices: Vec<String>,
 }
 
-/// Groups the rows of a file by case. `is_whole`: whether the whole suite was run; a run of some
-/// cases need not have every metric.
+/// Groups the rows of a file by case. `is_whole`: whether the whole suite was run; a run of some cases need not have
+/// every metric.
 ///
 /// # Errors
 ///
@@ -208,8 +208,7 @@ fn metrics(
         };
         let by_itself = match gate.is_empty() {
             true if declared.is_empty() && says_passes => found.yes_no && kind.better.is_some(),
-            // If less is better, the metric is a cost, and the user has not requested that it is
-            // gated.
+            // If less is better, the metric is a cost, and the user has not requested that it is gated.
             true if declared.is_empty() => kind.better == Some(Direction::Higher),
             true => own.is_some() && kind.better.is_some(),
             false => gate.contains(name),
@@ -261,8 +260,7 @@ fn metrics(
     Ok(metrics)
 }
 
-/// Fails if the evaluator computed no answer of some cases in this run, but took all of them from
-/// its cache.
+/// Fails if the evaluator computed no answer of some cases in this run, but took all of them from its cache.
 fn refuse_cached(rows: &BTreeMap<String, Vec<Row>>) -> Result<(), String> {
     let cached = rows
         .iter()
@@ -280,8 +278,7 @@ fn refuse_cached(rows: &BTreeMap<String, Vec<Row>>) -> Result<(), String> {
     ))
 }
 
-/// The record of a case. Rows with the same repeat number are joined; every other row is a separate
-/// repeat.
+/// The record of a case. Rows with the same repeat number are joined; every other row is a separate repeat.
 fn record(
     name: &str,
     rows: Vec<Row>,

@@ -1,5 +1,4 @@
-//! The suites of a configuration and their runs. Suites are planned and run; their cases are only
-//! known after a run.
+//! The suites of a configuration and their runs. Suites are planned and run; their cases are only known after a run.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -242,8 +241,7 @@ struct OneRun {
 }
 
 impl BegunSuite<'_> {
-    /// Runs the suite again, or some of its cases. Returns whether it was run, which is not the
-    /// case after a stop.
+    /// Runs the suite again, or some of its cases. Returns whether it was run, which is not the case after a stop.
     fn run(&mut self, cases: Option<Vec<String>>) -> anyhow::Result<bool> {
         let keys = &self.suite.keys;
         let (command, cases) = match (self.suite.rerun(), cases) {
@@ -288,9 +286,8 @@ impl BegunSuite<'_> {
         self.runs.iter().find_map(|run| run.result.as_ref().ok())
     }
 
-    /// The records of the cases by name. A case that is missing in a run that should contain it
-    /// counts as an error: an evaluator that stops early must not hide cases that would have
-    /// failed.
+    /// The records of the cases by name. A case that is missing in a run that should contain it counts as an error: an
+    /// evaluator that stops early must not hide cases that would have failed.
     fn records(&self) -> BTreeMap<String, ResultRecord> {
         let mut records: BTreeMap<String, ResultRecord> = BTreeMap::new();
         for run in self.runs.iter().filter_map(|run| run.result.as_ref().ok()) {
@@ -439,8 +436,8 @@ impl Probe for AtWork<'_> {
         Ok(())
     }
 
-    /// Every run adds a sample to each case that it should run, so this ends after at most the
-    /// requested number of runs.
+    /// Every run adds a sample to each case that it should run, so this ends after at most the requested number of
+    /// runs.
     fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         for suite in &mut self.begun {
             // A file that an earlier step has made cannot be made again.

@@ -1,5 +1,5 @@
-//! The part of a page about the results: the figures of each suite, the worst cases of each metric,
-//! and the cases themselves.
+//! The part of a page about the results: the figures of each suite, the worst cases of each metric, and the cases
+//! themselves.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -181,8 +181,7 @@ fn worst(section: &ResultsSection, suite: &str, name: &str, metric: &Metric) -> 
     })
 }
 
-/// A number for how bad a case is: its largest loss in any gated metric with a known scale, and
-/// whether it has errors.
+/// A number for how bad a case is: its largest loss in any gated metric with a known scale, and whether it has errors.
 fn badness(id: &str, record: &ResultRecord, metrics: &[&Metric]) -> (usize, f64) {
     let errors = record
         .samples

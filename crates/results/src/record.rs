@@ -1,5 +1,5 @@
-//! The record of one case: enough data to compute every figure again. If a report is stored
-//! elsewhere, it contains only the texts that `baseline.texts` allows.
+//! The record of one case: enough data to compute every figure again. If a report is stored elsewhere, it contains only
+//! the texts that `baseline.texts` allows.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -150,9 +150,8 @@ impl Item for ResultRecord {
         Repeats::of_all(self.samples.len())
     }
 
-    /// Twice as many as elsewhere: a case only has a few samples that pass or fail, so more of them
-    /// are needed to show a drop that is spread over a suite. Once that is certain, no more samples
-    /// are run.
+    /// Twice as many as elsewhere: a case only has a few samples that pass or fail, so more of them are needed to show
+    /// a drop that is spread over a suite. Once that is certain, no more samples are run.
     fn reruns(&self) -> usize {
         2 * RUNS_OF_THE_SUITE * self.samples.len()
     }

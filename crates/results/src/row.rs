@@ -12,18 +12,16 @@ use serde::{Deserialize, Serialize};
 pub struct Row {
     /// The stable name of the case: never an index, and never a text that a pull request edits.
     pub case: String,
-    /// The number of the repeat if the file has one, from 1; none if it has to be counted by order
-    /// within the case.
+    /// The number of the repeat if the file has one, from 1; none if it has to be counted by order within the case.
     pub repeat: Option<u32>,
     /// The digest of the input, which reveals an edit of the case; none if the file has no input.
     pub input: Option<Digest>,
-    /// The digest of everything that determines the score of this case (assertions, expected
-    /// values, thresholds), if the file contains it.
+    /// The digest of everything that determines the score of this case (assertions, expected values, thresholds), if
+    /// the file contains it.
     pub scoring: Option<Digest>,
     /// The scores by metric, each a finite number. A pass or fail is 1 or 0.
     pub scores: BTreeMap<String, f64>,
-    /// Why the sample has no score: an error is not a failure. `scores` may then be empty or
-    /// contain only costs.
+    /// Why the sample has no score: an error is not a failure. `scores` may then be empty or contain only costs.
     pub error: Option<String>,
     /// Whether the answer came from the evaluator's cache.
     pub cached: bool,
@@ -64,8 +62,8 @@ pub struct Results {
     pub metrics: BTreeMap<String, MetricKind>,
     /// The samples in the order of the file.
     pub rows: Vec<Row>,
-    /// The values that identify the prompts, models and settings of the run. Differences are
-    /// reported; they are never used as a key.
+    /// The values that identify the prompts, models and settings of the run. Differences are reported; they are never
+    /// used as a key.
     pub settings: BTreeMap<String, String>,
     /// Remarks for a person on how the file was read.
     pub notices: Vec<String>,

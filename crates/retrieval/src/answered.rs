@@ -34,8 +34,7 @@ fn item(query: &QueryRecord) -> AnsweredItem<'_> {
     }
 }
 
-/// The expected answer, if the labels have one: its text, otherwise the place where it can be
-/// found.
+/// The expected answer, if the labels have one: its text, otherwise the place where it can be found.
 fn expected(labels: &Labels) -> Option<String> {
     if labels.refuse {
         return Some("a refusal".to_owned());
@@ -63,8 +62,7 @@ pub(super) fn answer(run: &Retrieved) -> Option<Answer> {
     })
 }
 
-/// The text of an answer. A refusal and an answer that claims to use the hits differ even if they
-/// have the same text.
+/// The text of an answer. A refusal and an answer that claims to use the hits differ even if they have the same text.
 fn text(answer: &AnswerRecord) -> KeptText {
     let kept = &answer.text;
     let is_empty = kept.whole() == Some("");

@@ -91,8 +91,7 @@ impl SpanRule {
 }
 
 impl RetrievalSettings {
-    /// The program that a runner calls for the queries. Its whole output is used, not just a
-    /// decision in it.
+    /// The program that a runner calls for the queries. Its whole output is used, not just a decision in it.
     pub fn program(&self) -> Program<'_> {
         Program {
             turns: None,

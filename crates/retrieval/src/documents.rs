@@ -1,5 +1,5 @@
-//! The documents and chunks that exist, as JSON lines with one document or chunk each; and the
-//! names and titles that people see.
+//! The documents and chunks that exist, as JSON lines with one document or chunk each; and the names and titles that
+//! people see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,8 +23,7 @@ pub struct Documents {
     pub paths: BTreeMap<String, BTreeSet<String>>,
     /// The ids of chunks, each with its document.
     pub chunks: BTreeMap<String, String>,
-    /// The titles of chunks and documents, or the beginnings of their texts, by the name that
-    /// people see.
+    /// The titles of chunks and documents, or the beginnings of their texts, by the name that people see.
     pub titles: BTreeMap<String, String>,
     /// The digest of the file.
     pub digest: Option<Digest>,
@@ -171,15 +170,14 @@ impl Documents {
 /// How many columns of a hit's title, or of its text, a record stores.
 pub(super) const TITLE: usize = 80;
 
-/// The part of a title that is stored, at most `most` columns; none if no part of the title can be
-/// shown.
+/// The part of a title that is stored, at most `most` columns; none if no part of the title can be shown.
 pub(super) fn title_of(text: &str, most: usize) -> Option<String> {
     let title = safe::cut(text, most);
     (most > 0 && !title.is_empty()).then_some(title)
 }
 
-/// A chunk and its document in one name, for texts. Most names of chunks begin with the name of
-/// their document, which is then not repeated.
+/// A chunk and its document in one name, for texts. Most names of chunks begin with the name of their document, which
+/// is then not repeated.
 pub(super) fn named(doc: &str, chunk: Option<&str>) -> String {
     match chunk {
         None => doc.to_owned(),

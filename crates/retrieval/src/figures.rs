@@ -1,5 +1,5 @@
-//! Computes figures from records: the mean over the queries that count, with its interval and with
-//! the value of every query, which is the mean of its runs.
+//! Computes figures from records: the mean over the queries that count, with its interval and with the value of every
+//! query, which is the mean of its runs.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,7 @@ pub fn figures(section: &RetrievalSection) -> BTreeMap<String, Metric> {
     figures_of(section, measures_of(section))
 }
 
-/// The figures that can also be computed for a run with other chunks: those that need no judged
-/// chunk.
+/// The figures that can also be computed for a run with other chunks: those that need no judged chunk.
 pub(super) fn figures_by_document(section: &RetrievalSection) -> BTreeMap<String, Metric> {
     let mut measures = measures_of(section);
     measures.retain(|measure| !measure.needs_chunks);
@@ -73,8 +72,8 @@ pub(super) fn cites(queries: &BTreeMap<String, QueryRecord>) -> bool {
     runs.any(|run| run.answer.as_ref().is_some_and(|one| one.citations > 0))
 }
 
-/// Gates one figure if none is gated: a run without any headline figure must not pass for that
-/// reason. The failure rate is added later, since it does not depend on the hits.
+/// Gates one figure if none is gated: a run without any headline figure must not pass for that reason. The failure rate
+/// is added later, since it does not depend on the hits.
 fn gate_one(metrics: &mut BTreeMap<String, Metric>) {
     if !metrics.values().any(|metric| metric.gated)
         && let Some(metric) = metrics.get_mut("retrieval.mrr")

@@ -1,5 +1,5 @@
-//! The retrieval probe: whether a system finds what a golden set says can be found, and whether it
-//! says so if there is no answer to find.
+//! The retrieval probe: whether a system finds what a golden set says can be found, and whether it says so if there is
+//! no answer to find.
 //!
 //! Makes the metrics `retrieval.*`; docs/retrieval.md defines them.
 

@@ -250,8 +250,7 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
     notices
 }
 
-/// Reads the whole output, if the retrieval probe can parse it. Which parts are judged depends on
-/// the query.
+/// Reads the whole output, if the retrieval probe can parse it. Which parts are judged depends on the query.
 pub(crate) struct HitsReader;
 
 impl Reader for HitsReader {

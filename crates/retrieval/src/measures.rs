@@ -20,8 +20,7 @@ pub(super) struct Measure {
     pub(super) headline: bool,
     /// Whether the value comes from ranks, not from yes or no.
     pub(super) by_rank: bool,
-    /// Whether relevance is judged by chunk, so that the measure does not apply to runs with other
-    /// chunks.
+    /// Whether relevance is judged by chunk, so that the measure does not apply to runs with other chunks.
     pub(super) needs_chunks: bool,
     /// Why the measure is null if no query counts.
     pub(super) reason: &'static str,
@@ -198,8 +197,8 @@ fn of_answers(answers: bool) -> [Measure; 6] {
     ]
 }
 
-/// How often a query got no answer from the pipeline. This rate is gated in addition to the
-/// measures and is not one of them, because it does not depend on the hits.
+/// How often a query got no answer from the pipeline. This rate is gated in addition to the measures and is not one of
+/// them, because it does not depend on the hits.
 pub(super) fn failure_rate() -> Measure {
     let rate = Measure::new("failure_rate", "there is no query", |_, run| {
         Some(f64::from(u8::from(!run.ran())))

@@ -1,5 +1,5 @@
-//! One ranking compared with the documents that are known to be relevant, and the measures of
-//! trec_eval for it (<https://github.com/usnistgov/trec_eval>, version 9).
+//! One ranking compared with the documents that are known to be relevant, and the measures of trec_eval for it
+//! (<https://github.com/usnistgov/trec_eval>, version 9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,8 +17,8 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// A ranking from the positions of the judged documents and the grades of all of them, in any
-    /// order. Documents with grades of 0 and below are not relevant.
+    /// A ranking from the positions of the judged documents and the grades of all of them, in any order. Documents with
+    /// grades of 0 and below are not relevant.
     pub fn new(
         found: impl IntoIterator<Item = (u32, i64)>,
         grades: impl IntoIterator<Item = i64>,
@@ -36,8 +36,8 @@ impl Ranking {
         }
     }
 
-    /// A ranking of keys of which some are relevant, all with the same grade. A key that occurs
-    /// twice counts at its first position, and the later keys move up.
+    /// A ranking of keys of which some are relevant, all with the same grade. A key that occurs twice counts at its
+    /// first position, and the later keys move up.
     pub fn of_keys<'k>(
         keys: impl IntoIterator<Item = &'k str>,
         relevant: &std::collections::BTreeSet<&str>,
@@ -68,23 +68,21 @@ impl Ranking {
         self.hits().next()
     }
 
-    /// The share of the relevant documents that are among the first `k`; none if no document is
-    /// relevant.
+    /// The share of the relevant documents that are among the first `k`; none if no document is relevant.
     pub fn recall(&self, k: usize) -> Option<f64> {
         let relevant = self.relevant();
         (relevant > 0).then(|| self.within(k) as f64 / relevant as f64)
     }
 
-    /// The share of the first `k` positions with a relevant document; a position without a document
-    /// counts as not relevant.
+    /// The share of the first `k` positions with a relevant document; a position without a document counts as not
+    /// relevant.
     pub fn precision(&self, k: usize) -> f64 {
         self.within(k) as f64 / k as f64
     }
 
-    /// Discounted cumulative gain of the first `k` divided by that of the best possible ranking,
-    /// with the grade as the gain and log2(rank + 1) as the discount (Järvelin and Kekäläinen,
-    /// 2002); 0 if no document has a gain. Every grade above 0 is a gain, even if it does not count
-    /// as relevant.
+    /// Discounted cumulative gain of the first `k` divided by that of the best possible ranking, with the grade as the
+    /// gain and log2(rank + 1) as the discount (Järvelin and Kekäläinen, 2002); 0 if no document has a gain. Every
+    /// grade above 0 is a gain, even if it does not count as relevant.
     pub fn ndcg(&self, k: usize) -> f64 {
         let gain = |rank: u32, grade: i64| grade as f64 / (f64::from(rank) + 1.0).log2();
         let ideal: f64 = (1..)
@@ -104,8 +102,8 @@ impl Ranking {
         sum / ideal
     }
 
-    /// The mean over the relevant documents of the precision at their rank, 0 for those that were
-    /// not found; 0 if no document is relevant.
+    /// The mean over the relevant documents of the precision at their rank, 0 for those that were not found; 0 if no
+    /// document is relevant.
     pub fn average_precision(&self) -> f64 {
         let sum = (1_u32..).zip(self.hits()).fold(0.0, |sum, (nth, rank)| {
             sum + f64::from(nth) / f64::from(rank)

@@ -47,9 +47,9 @@ impl Item for QueryRecord {
         Vec::new()
     }
 
-    /// Shortens the returned texts. The question and the expected results stay, since they are also
-    /// in the golden set in the repository. Titles of a corpus may be the content of an answer, so
-    /// they are removed together with the answers.
+    /// Shortens the returned texts. The question and the expected results stay, since they are also in the golden set
+    /// in the repository. Titles of a corpus may be the content of an answer, so they are removed together with the
+    /// answers.
     fn shorten(&mut self, texts: KeptTexts) {
         if texts == KeptTexts::None {
             self.expected_titles.clear();
@@ -178,8 +178,8 @@ impl Labels {
             || self.expected_docs.contains(&hit.doc_id)
     }
 
-    /// Whether a citation refers to an expected document among the hits of its own query. If no
-    /// expected document is known, any hit is accepted.
+    /// Whether a citation refers to an expected document among the hits of its own query. If no expected document is
+    /// known, any hit is accepted.
     pub(super) fn accepts(&self, cited: &Cited, hits: &[Hit]) -> bool {
         if cited.rank.is_none() {
             return false;
@@ -198,8 +198,8 @@ impl Labels {
         let mut docs = known.chain(found.map(|hit| &hit.doc_id)).peekable();
         match docs.peek() {
             Some(_) => docs.any(|doc| *doc == cited.doc_id),
-            // Only chunks are expected, and none of their documents is known: then only a citation
-            // of another chunk is wrong.
+            // Only chunks are expected, and none of their documents is known: then only a citation of another chunk is
+            // wrong.
             None => self.cut_anew || self.expected_chunks.is_empty() || cited.chunk_id.is_none(),
         }
     }
@@ -262,9 +262,8 @@ impl Retrieved {
         !self.missing && self.failure.is_none()
     }
 
-    /// Shortens like [`Item::shorten`]. Names of documents and chunks stay if hits contain them,
-    /// since two runs are compared by them; a name that an answer cites but no hit contains may be
-    /// any text.
+    /// Shortens like [`Item::shorten`]. Names of documents and chunks stay if hits contain them, since two runs are
+    /// compared by them; a name that an answer cites but no hit contains may be any text.
     fn shorten(&mut self, texts: KeptTexts) {
         if let Some(answer) = &mut self.answer {
             answer.text.shorten(texts);
@@ -293,8 +292,8 @@ impl Retrieved {
         }
     }
 
-    /// The citations of an answer that should not be there. A refusal may cite the documents that
-    /// the system has examined.
+    /// The citations of an answer that should not be there. A refusal may cite the documents that the system has
+    /// examined.
     pub(super) fn stray(&self, labels: &Labels) -> StrayCitations<'_> {
         let answer = self.answer.as_ref();
         let cited = match answer.filter(|answer| self.ran() && answer.grounded) {
@@ -317,9 +316,8 @@ impl Retrieved {
 pub(super) struct StrayCitations<'a> {
     /// Citations that name no hit of their own query.
     pub(super) not_retrieved: Vec<&'a Cited>,
-    /// Citations of documents other than the expected ones, although an expected document was
-    /// found. Labels seldom name every document that supports an answer, so this list is empty if
-    /// at least one citation is right.
+    /// Citations of documents other than the expected ones, although an expected document was found. Labels seldom name
+    /// every document that supports an answer, so this list is empty if at least one citation is right.
     pub(super) elsewhere: Vec<&'a Cited>,
 }
 
@@ -374,8 +372,8 @@ pub struct AnswerRecord {
 }
 
 impl AnswerRecord {
-    /// How many characters of a text are stored at most: no person reads a longer answer in a
-    /// review, and the output file contains all of it.
+    /// How many characters of a text are stored at most: no person reads a longer answer in a review, and the output
+    /// file contains all of it.
     const MOST: usize = 2_000;
 
     /// An answer with a text, and without citations and requirements.

@@ -1,6 +1,5 @@
-//! The files of an evaluation made elsewhere: relevance judgements and runs, as TREC text, JSON or
-//! JSON lines. A file is read as a whole, so that the columns of its lines can be borrowed instead
-//! of copied.
+//! The files of an evaluation made elsewhere: relevance judgements and runs, as TREC text, JSON or JSON lines. A file
+//! is read as a whole, so that the columns of its lines can be borrowed instead of copied.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -68,8 +67,8 @@ impl<N: DeserializeOwned> LineLayout<N> {
         let names = self.columns;
         let mut found = [""; 6];
         let mut count = 0;
-        // These are the white space characters of C, which trec_eval uses: unlike those of Rust,
-        // they include the vertical tab.
+        // These are the white space characters of C, which trec_eval uses: unlike those of Rust, they include the
+        // vertical tab.
         let words = line.split(|sign: char| sign.is_ascii_whitespace() || sign == '\u{b}');
         for word in words.filter(|word| !word.is_empty()) {
             if let Some(column) = found.get_mut(count) {
@@ -91,8 +90,7 @@ impl<N: DeserializeOwned> LineLayout<N> {
     }
 }
 
-/// Passes on the entries of one object: queries to documents to numbers. Its entries have no line
-/// number of their own.
+/// Passes on the entries of one object: queries to documents to numbers. Its entries have no line number of their own.
 fn object<N: DeserializeOwned>(
     path: &Path,
     text: &str,
@@ -261,8 +259,7 @@ impl<'a> RankedQuery<'a> {
     ///
     /// Fails with the second hit of a document that was retrieved twice.
     fn new(hits: &'a mut [RetrievedDocument<'_>]) -> Result<Self, (usize, String)> {
-        // The line is compared as well, so that among two hits of one document the later one is
-        // reported.
+        // The line is compared as well, so that among two hits of one document the later one is reported.
         hits.sort_unstable_by(|one, other| one.order(other).then(one.line.cmp(&other.line)));
         let mut ranks = HashMap::with_capacity(hits.len());
         for (rank, hit) in (1..).zip(&*hits) {
@@ -324,8 +321,7 @@ const RUN_LAYOUT: LineLayout<f64> = LineLayout {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] with the file and the line if it is not a run, or retrieves a document twice for
-/// one query.
+/// A [`Misuse`] with the file and the line if it is not a run, or retrieves a document twice for one query.
 pub fn scan<T>(
     path: &Path,
     judge: &dyn Fn(&str, &RankedQuery<'_>) -> T,

@@ -1,8 +1,8 @@
-//! Stores answers of earlier runs under a key that is made from everything on which an answer
-//! depends. Each answer is one file, which is complete or does not exist.
+//! Stores answers of earlier runs under a key that is made from everything on which an answer depends. Each answer is
+//! one file, which is complete or does not exist.
 //!
-//! An entry is a line of JSON that describes it, followed by the output. Only valid answers are
-//! stored. Any number of runs may use one folder at once; a damaged entry counts as a miss.
+//! An entry is a line of JSON that describes it, followed by the output. Only valid answers are stored. Any number of
+//! runs may use one folder at once; a damaged entry counts as a miss.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -26,8 +26,7 @@ use kelvin_base::failure::Streams;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::usage::Usage;
 
-/// If an output is larger than this many bytes, the cache stores only the value that the reader has
-/// extracted.
+/// If an output is larger than this many bytes, the cache stores only the value that the reader has extracted.
 pub(super) const KEPT_WHOLE: usize = 64 * 1024;
 /// No entry is larger than this. A larger file is not read.
 const LARGEST: u64 = 32 * 1024 * 1024;
@@ -48,8 +47,7 @@ pub(super) struct Cache {
 /// An answer that was found.
 #[derive(Debug, PartialEq)]
 pub(super) struct CacheHit {
-    /// The output of the pipeline, or the smallest output from which the reader extracts the same
-    /// value.
+    /// The output of the pipeline, or the smallest output from which the reader extracts the same value.
     pub(super) output: Vec<u8>,
     /// The exit code and all other results of the call besides the output.
     pub(super) reply: Reply,
@@ -78,16 +76,15 @@ struct EntryHead {
     /// The text that the call printed, if the reader needs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     streams: Option<Streams>,
-    /// The tokens that the call used, if it called a model. A version that does not know the field
-    /// treats the entry as damaged and calls again.
+    /// The tokens that the call used, if it called a model. A version that does not know the field treats the entry as
+    /// damaged and calls again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
     /// The name of the model that answered, as reported by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     served: Option<String>,
-    /// The value that an observer extracted from the call. For a large output only the reader's
-    /// value is stored, so the call could not be observed again. The digest of the observer is part
-    /// of the key.
+    /// The value that an observer extracted from the call. For a large output only the reader's value is stored, so the
+    /// call could not be observed again. The digest of the observer is part of the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     observed: Option<Box<Value>>,
 }
@@ -100,8 +97,8 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] if the folder cannot be used. Without this error, a person would notice only
-    /// after a whole run that nothing was cached.
+    /// A [`Misuse`] if the folder cannot be used. Without this error, a person would notice only after a whole run that
+    /// nothing was cached.
     pub(super) fn open(folder: &Path) -> Result<Self, Misuse> {
         let mut cache = Self {
             answers: folder.join(ANSWERS),
@@ -133,8 +130,7 @@ impl Cache {
         for folder in [&self.answers, &self.unfinished] {
             fs::create_dir_all(folder)?;
         }
-        // The tag file makes backup programs skip the folder, and the ignore file makes git skip
-        // it.
+        // The tag file makes backup programs skip the folder, and the ignore file makes git skip it.
         for (name, text) in [(TAG, TAG_TEXT), (".gitignore", "*\n")] {
             match fs::File::create_new(folder.join(name)) {
                 Ok(mut file) => file.write_all(text.as_bytes())?,
@@ -236,8 +232,7 @@ impl Cache {
         Ok(())
     }
 
-    /// The file of an entry. The entries are divided among 256 folders, so that no folder has too
-    /// many files.
+    /// The file of an entry. The entries are divided among 256 folders, so that no folder has too many files.
     fn path(&self, key: &Digest) -> PathBuf {
         let name = key.to_string();
         let (folder, rest) = name.split_at(2);
@@ -274,8 +269,7 @@ fn read(mut file: fs::File, key: &Digest) -> Option<CacheHit> {
     if size > LARGEST {
         return None;
     }
-    // The buffer has one extra byte: the last read, which detects the end, then needs no larger
-    // buffer.
+    // The buffer has one extra byte: the last read, which detects the end, then needs no larger buffer.
     let mut entry = Vec::with_capacity(usize::try_from(size).ok()? + 1);
     file.read_to_end(&mut entry).ok()?;
     let end = entry.iter().position(|byte| *byte == b'\n')?;
@@ -301,8 +295,8 @@ fn read(mut file: fs::File, key: &Digest) -> Option<CacheHit> {
 
 /// Computes the keys of a run.
 ///
-/// The version of this program does not belong to the key: the cache stores the output of the
-/// pipeline, and the reader extracts its value from that output again.
+/// The version of this program does not belong to the key: the cache stores the output of the pipeline, and the reader
+/// extracts its value from that output again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keys {
     command: Digest,
@@ -314,8 +308,8 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// The keys for a command: they depend on its environment, the code of the pipeline, and the
-    /// values that are read from its outputs.
+    /// The keys for a command: they depend on its environment, the code of the pipeline, and the values that are read
+    /// from its outputs.
     pub(super) fn of(
         rules: &Rules,
         fingerprint: Digest,
@@ -332,10 +326,9 @@ impl Keys {
         }
     }
 
-    /// The key of one input. Entries of older versions are never found again. Version 1 had no
-    /// reader, and its entries had no exit code. Version 2 ignored the programs that the command
-    /// starts, and version 3 included only the first of them. In version 4 the path of the input
-    /// revealed the variant.
+    /// The key of one input. Entries of older versions are never found again. Version 1 had no reader, and its entries
+    /// had no exit code. Version 2 ignored the programs that the command starts, and version 3 included only the first
+    /// of them. In version 4 the path of the input revealed the variant.
     pub(super) fn key(&self, input: &str) -> Digest {
         let fields = Fields::of("kelvin/cache/v5")
             .field("command", self.command.bytes())

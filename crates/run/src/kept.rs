@@ -3,20 +3,18 @@
 use super::Outcome;
 use kelvin_base::notice::{Code, Notice};
 
-/// The minimum time of a first call in seconds; from faster calls no conclusion is possible.
-/// Starting a process takes some milliseconds, which vary with the disk and the load of the
-/// machine. No model answers in this time.
+/// The minimum time of a first call in seconds; from faster calls no conclusion is possible. Starting a process takes
+/// some milliseconds, which vary with the disk and the load of the machine. No model answers in this time.
 const SLOW_ENOUGH: f64 = 0.1;
 
 /// A repeat that takes less than this share of the first call's time was not computed again.
 const SHARE: f64 = 0.1;
 
-/// How many inputs are needed for a conclusion: with fewer, a short load on the machine could make
-/// one call slow.
+/// How many inputs are needed for a conclusion: with fewer, a short load on the machine could make one call slow.
 const INPUTS: usize = 3;
 
-/// The minimum total time of the first calls, in seconds. A machine that is busy during these calls
-/// and idle afterwards looks like a pipeline that caches its answers; such a load is usually short.
+/// The minimum total time of the first calls, in seconds. A machine that is busy during these calls and idle afterwards
+/// looks like a pipeline that caches its answers; such a load is usually short.
 const MOMENT: f64 = 3.0;
 
 /// How long the calls of a case took, in seconds, if all repeats gave the same answer.
@@ -29,8 +27,8 @@ pub struct Times {
 }
 
 impl Times {
-    /// The times of a case whose cells have one outcome per repeat, in order. None if the answers
-    /// of repeats differ, if one failed, or if there are no repeats.
+    /// The times of a case whose cells have one outcome per repeat, in order. None if the answers of repeats differ, if
+    /// one failed, or if there are no repeats.
     pub fn of(cells: &[Vec<&Outcome>]) -> Option<Self> {
         let mut times = Self::default();
         for cell in cells.iter().filter(|cell| cell.len() > 1) {
@@ -55,15 +53,14 @@ impl Times {
         (!times.first.is_empty()).then_some(times)
     }
 
-    /// Whether the pipeline answered the repeats from its own cache, by the medians over the
-    /// inputs. One slow start, such as the first call of a run, does not count.
+    /// Whether the pipeline answered the repeats from its own cache, by the medians over the inputs. One slow start,
+    /// such as the first call of a run, does not count.
     fn are_kept(&self) -> bool {
         self.are_enough() && is_memory(median(&self.first), median(&self.later))
     }
 
-    /// Whether the pipeline answered the repeats of a single case from its own cache. The case has
-    /// few inputs, all called within a short time, so every first call has to be slow, and every
-    /// later call fast.
+    /// Whether the pipeline answered the repeats of a single case from its own cache. The case has few inputs, all
+    /// called within a short time, so every first call has to be slow, and every later call fast.
     fn are_kept_without_exception(&self) -> bool {
         let fastest = self.first.iter().copied().reduce(f64::min);
         let slowest = self.later.iter().copied().reduce(f64::max);
@@ -75,8 +72,8 @@ impl Times {
     }
 }
 
-/// Decides for each case whether the pipeline answered its repeats from its own cache. If all cases
-/// together show it, it counts for each case: single times are too inaccurate on a busy machine.
+/// Decides for each case whether the pipeline answered its repeats from its own cache. If all cases together show it,
+/// it counts for each case: single times are too inaccurate on a busy machine.
 pub fn are_kept(cases: &[Option<Times>]) -> Vec<bool> {
     let mut all = Times::default();
     for times in cases.iter().flatten() {
@@ -103,8 +100,7 @@ pub fn notice(case: &str) -> Notice {
     .case(case)
 }
 
-/// Whether the times of the first call and of the later calls mean that the later ones were
-/// answered from a cache.
+/// Whether the times of the first call and of the later calls mean that the later ones were answered from a cache.
 fn is_memory(first: Option<f64>, later: Option<f64>) -> bool {
     let both = first.zip(later);
     both.is_some_and(|(first, later)| first >= SLOW_ENOUGH && later < SHARE * first)

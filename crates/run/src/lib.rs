@@ -1,6 +1,6 @@
-//! Runs a pipeline many times: stored answers are used again, failed calls may be repeated, and
-//! finished calls are recorded. A failed invocation is a value, not an error. An error means that
-//! the run itself cannot continue, e.g. because the disk is full or the output folder is locked.
+//! Runs a pipeline many times: stored answers are used again, failed calls may be repeated, and finished calls are
+//! recorded. A failed invocation is a value, not an error. An error means that the run itself cannot continue, e.g.
+//! because the disk is full or the output folder is locked.
 
 mod cache;
 pub mod config;
@@ -40,11 +40,11 @@ pub fn made<'a>(outs: impl Iterator<Item = &'a PathBuf>) -> Made {
     })
 }
 
-/// Reads the value that a probe needs from an answer of the pipeline. Only this value is stored in
-/// memory, in the journal and, for a large output, in the cache.
+/// Reads the value that a probe needs from an answer of the pipeline. Only this value is stored in memory, in the
+/// journal and, for a large output, in the cache.
 pub trait Reader: Sync {
-    /// Identifies what the reader extracts from an output. Readers with different digests never use
-    /// each other's stored answers.
+    /// Identifies what the reader extracts from an output. Readers with different digests never use each other's stored
+    /// answers.
     fn digest(&self) -> Digest;
 
     /// Reads the value that the probe needs from an answer.
@@ -59,33 +59,32 @@ pub trait Reader: Sync {
         value.to_string().into_bytes()
     }
 
-    /// The form in which an [`Outcome`] stores a value until the probe has read it. The tree of a
-    /// large value takes several times the memory of its text, and there are thousands of answers.
+    /// The form in which an [`Outcome`] stores a value until the probe has read it. The tree of a large value takes
+    /// several times the memory of its text, and there are thousands of answers.
     fn held(&self, value: Value) -> Value {
         value
     }
 
-    /// Whether the cache may return an answer with this value to a later run. If the call had no
-    /// result, it has to be repeated.
+    /// Whether the cache may return an answer with this value to a later run. If the call had no result, it has to be
+    /// repeated.
     fn may_be_kept(&self, value: &Value) -> bool {
         let _ = value;
         true
     }
 
-    /// Whether the printed text of a successful call is stored with its answer. A run of many
-    /// thousand calls would need some hundred megabytes for it.
+    /// Whether the printed text of a successful call is stored with its answer. A run of many thousand calls would need
+    /// some hundred megabytes for it.
     fn keeps_streams(&self) -> bool {
         false
     }
 
-    /// Whether the answers may depend on the code of the pipeline. If they do not, they stay valid
-    /// when that code changes, and also if it is not known whether it has changed.
+    /// Whether the answers may depend on the code of the pipeline. If they do not, they stay valid when that code
+    /// changes, and also if it is not known whether it has changed.
     fn depends_on_code(&self) -> bool {
         true
     }
 
-    /// Whether an [`OutputObserver`] sees the outputs. It judges the answers of a pipeline to
-    /// single inputs.
+    /// Whether an [`OutputObserver`] sees the outputs. It judges the answers of a pipeline to single inputs.
     fn is_observed(&self) -> bool {
         true
     }
@@ -125,8 +124,8 @@ pub struct Outcome {
     pub result: Result<Value, Box<Failure>>,
     /// The exit code of the last call; none if the call was stopped, or had no process.
     pub exit: Option<i32>,
-    /// The last part of the text that a successful call printed, if the reader stores it. The text
-    /// of a failed call is in the failure.
+    /// The last part of the text that a successful call printed, if the reader stores it. The text of a failed call is
+    /// in the failure.
     pub streams: Option<Box<Streams>>,
     /// Where the answer came from.
     pub source: AnswerSource,
@@ -134,17 +133,15 @@ pub struct Outcome {
     pub attempts: usize,
     /// How long the calls took, in seconds.
     pub seconds: f64,
-    /// Whether the last call was the first answer of a process or service that stays in memory. The
-    /// time of such a call includes starting, importing and loading.
+    /// Whether the last call was the first answer of a process or service that stays in memory. The time of such a call
+    /// includes starting, importing and loading.
     pub is_first: bool,
-    /// The tokens that the calls used, if a model was called; an answer from the cache has the
-    /// tokens of its original call.
+    /// The tokens that the calls used, if a model was called; an answer from the cache has the tokens of its original
+    /// call.
     pub usage: Option<Box<Usage>>,
-    /// The name of the model that answered, as reported by the server; none if no server reports
-    /// one.
+    /// The name of the model that answered, as reported by the server; none if no server reports one.
     pub served: Option<Box<str>>,
-    /// The value that an [`OutputObserver`] extracted from the invocation; none without an
-    /// observer.
+    /// The value that an [`OutputObserver`] extracted from the invocation; none without an observer.
     pub observed: Option<Box<Value>>,
 }
 
@@ -169,8 +166,7 @@ pub enum AnswerSource {
     Resumed,
 }
 
-/// An event that a run reports while it is in progress. The command line shows it; it has no effect
-/// on the run.
+/// An event that a run reports while it is in progress. The command line shows it; it has no effect on the run.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A phase begins: its name and how many invocations it has.
@@ -222,8 +218,7 @@ impl Observer for Silent {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if the folder was not made by this program, or if
-/// another run has locked it.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if the folder was not made by this program, or if another run has locked it.
 pub fn claim(out: &Path) -> anyhow::Result<Claim> {
     let tree = tree::Tree::lock(out)?;
     tree.clear()?;
@@ -236,22 +231,19 @@ pub struct Claim {
     _tree: tree::Tree,
 }
 
-/// Extracts values from the invocations of other probes, for a kind of probe that runs no pipeline
-/// of its own.
+/// Extracts values from the invocations of other probes, for a kind of probe that runs no pipeline of its own.
 pub trait OutputObserver: Sync {
-    /// Identifies what the observer extracts from an invocation. The digest is part of the keys of
-    /// the cache and of the journal: an answer that was stored without an observer, or with another
-    /// one, is a miss.
+    /// Identifies what the observer extracts from an invocation. The digest is part of the keys of the cache and of the
+    /// journal: an answer that was stored without an observer, or with another one, is a miss.
     fn digest(&self) -> Digest;
 
-    /// Extracts the needed value from a finished invocation: from the output of the pipeline, even
-    /// if the reader of the probe cannot use it, or from the reply alone if the pipeline left no
-    /// output. The value is never null, because a journal entry would then count as missing.
+    /// Extracts the needed value from a finished invocation: from the output of the pipeline, even if the reader of the
+    /// probe cannot use it, or from the reply alone if the pipeline left no output. The value is never null, because a
+    /// journal entry would then count as missing.
     fn observe(&self, output: Option<&[u8]>, reply: &Reply) -> Value;
 
-    /// Receives the observed value of a task of a probe, whether the task was called now or its
-    /// answer came from the cache or an interrupted run. Called from any thread; a task that is run
-    /// again is passed again.
+    /// Receives the observed value of a task of a probe, whether the task was called now or its answer came from the
+    /// cache or an interrupted run. Called from any thread; a task that is run again is passed again.
     fn keep(&self, probe: &'static str, task: &Task, input: Digest, observed: &Value);
 }
 

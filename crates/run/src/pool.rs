@@ -7,13 +7,13 @@ use std::{panic, thread};
 
 use kelvin_base::notice::{Code, Notice};
 
-/// Calls `work` with the numbers below `tasks`, on at most `jobs` threads. The results are in the
-/// order of the numbers, not in the order of finishing.
+/// Calls `work` with the numbers below `tasks`, on at most `jobs` threads. The results are in the order of the numbers,
+/// not in the order of finishing.
 ///
 /// # Errors
 ///
-/// Fails with the first error of `work`; no further task is started after it. A panic of `work` is
-/// raised again in the caller.
+/// Fails with the first error of `work`; no further task is started after it. A panic of `work` is raised again in the
+/// caller.
 pub(super) fn run<T: Send>(
     tasks: usize,
     jobs: NonZeroUsize,
@@ -71,19 +71,18 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// The maximum number of open descriptors per job: two pipes with both ends, the socket to the
-/// supervisor of the call, the standard input, a file, and those for starting the process.
+/// The maximum number of open descriptors per job: two pipes with both ends, the socket to the supervisor of the call,
+/// the standard input, a file, and those for starting the process.
 const PER_JOB: u64 = 10;
-/// The maximum number of open descriptors for each additional call in the process of a job: a file
-/// and a folder.
+/// The maximum number of open descriptors for each additional call in the process of a job: a file and a folder.
 const PER_CALL: u64 = 3;
 /// The maximum number of open descriptors for everything else.
 const BESIDE: u64 = 64;
 /// The smallest limit with which a run of one job worked.
 const FEWEST: u64 = 24;
 
-/// Lowers the number of jobs, each with `at_once` calls, to what the limit of open files allows,
-/// and returns a notice if it did.
+/// Lowers the number of jobs, each with `at_once` calls, to what the limit of open files allows, and returns a notice
+/// if it did.
 pub(super) fn fit_open_files(jobs: &mut NonZeroUsize, at_once: NonZeroUsize) -> Option<Notice> {
     let asked = *jobs;
     *jobs = make_room(asked, PER_JOB + PER_CALL * (at_once.get() as u64 - 1));
@@ -97,8 +96,8 @@ pub(super) fn fit_open_files(jobs: &mut NonZeroUsize, at_once: NonZeroUsize) -> 
     })
 }
 
-/// How many of the `jobs` this process can run at the same time, at least one. If the limit of open
-/// files is too low for all of them, it is raised as far as the system permits.
+/// How many of the `jobs` this process can run at the same time, at least one. If the limit of open files is too low
+/// for all of them, it is raised as far as the system permits.
 fn make_room(jobs: NonZeroUsize, per_job: u64) -> NonZeroUsize {
     let wanted = per_job * jobs.get() as u64 + BESIDE;
     let limit = getrlimit(Resource::Nofile);

@@ -1,5 +1,4 @@
-//! The whole folder of the cache: its size, and the removal of answers that are too old or take too
-//! much space.
+//! The whole folder of the cache: its size, and the removal of answers that are too old or take too much space.
 
 use std::fs;
 use std::io;
@@ -14,8 +13,7 @@ use kelvin_base::exit::Misuse;
 pub const LONGEST: Duration = Duration::from_secs(90 * 24 * 3600);
 /// The maximum size of the stored answers in bytes; the least recently used ones are removed.
 pub const LARGEST: u64 = 1024 * 1024 * 1024;
-/// A run prunes the folder at most once in this period, since listing a whole folder takes some
-/// time.
+/// A run prunes the folder at most once in this period, since listing a whole folder takes some time.
 const EVERY: Duration = Duration::from_secs(24 * 3600);
 
 /// The file that marks a folder as a cache, and the beginning of the file that this program writes.
@@ -56,8 +54,7 @@ impl AnswerFolder {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] if the folder is not a cache of this program; any other error if it cannot be
-    /// listed.
+    /// A [`Misuse`] if the folder is not a cache of this program; any other error if it cannot be listed.
     pub fn list(folder: &Path) -> anyhow::Result<Option<Self>> {
         match fs::read_to_string(folder.join(TAG)) {
             Ok(text) if text == TAG_TEXT => {}
@@ -117,8 +114,8 @@ impl AnswerFolder {
         self.bytes() > LARGEST || self.ages(now).is_some_and(|(oldest, _)| oldest > LONGEST)
     }
 
-    /// Removes the answers that were not used for longer than `longest`, and then the least
-    /// recently used ones, until at most `largest` bytes are left.
+    /// Removes the answers that were not used for longer than `longest`, and then the least recently used ones, until
+    /// at most `largest` bytes are left.
     ///
     /// # Errors
     ///

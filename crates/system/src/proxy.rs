@@ -1,13 +1,12 @@
-//! The connection to a server: directly, or through the proxy in the environment; encrypted if its
-//! address requires it.
+//! The connection to a server: directly, or through the proxy in the environment; encrypted if its address requires it.
 //!
-//! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are interpreted as by curl, also in
-//! lower case. A server on this machine is always reached directly: otherwise a key that may be
-//! sent there without encryption would leave the machine.
+//! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are interpreted as by curl, also in lower case. A server on
+//! this machine is always reached directly: otherwise a key that may be sent there without encryption would leave the
+//! machine.
 //!
-//! The certificate of a server may be signed by the certificate authorities of the system, which on
-//! a company's machines include that of its gateway. `SSL_CERT_FILE` and `GIT_SSL_CAINFO` name a
-//! file that replaces them, so that settings for git also work here.
+//! The certificate of a server may be signed by the certificate authorities of the system, which on a company's
+//! machines include that of its gateway. `SSL_CERT_FILE` and `GIT_SSL_CAINFO` name a file that replaces them, so that
+//! settings for git also work here.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -43,8 +42,7 @@ pub struct Way {
 #[derive(Debug)]
 pub struct Link {
     stream: TokioIo<TcpStream>,
-    /// Whether a proxy reads the requests and needs the whole address in them. Inside a tunnel no
-    /// proxy reads them.
+    /// Whether a proxy reads the requests and needs the whole address in them. Inside a tunnel no proxy reads them.
     is_read_by_a_proxy: bool,
 }
 
@@ -183,8 +181,8 @@ pub type Encrypted = HttpsConnector<Way>;
 ///
 /// # Errors
 ///
-/// Fails if a variable names authorities that cannot be read: otherwise the program would trust
-/// other authorities than intended.
+/// Fails if a variable names authorities that cannot be read: otherwise the program would trust other authorities than
+/// intended.
 pub fn encrypted(way: Way) -> Result<Encrypted, String> {
     Ok(HttpsConnectorBuilder::new()
         .with_tls_config(of_the_environment()?)

@@ -38,8 +38,7 @@ impl Interrupt {
         Arc::new(Self::new().expect("a socket pair"))
     }
 
-    /// The interrupt that the signals of this process trigger. The first call installs the
-    /// handlers.
+    /// The interrupt that the signals of this process trigger. The first call installs the handlers.
     pub fn of_process() -> anyhow::Result<Arc<Self>> {
         static INSTALLED: OnceLock<Arc<Interrupt>> = OnceLock::new();
         if let Some(interrupt) = INSTALLED.get() {
@@ -60,8 +59,7 @@ impl Interrupt {
     }
 
     fn listen(&self, signal: i32) -> anyhow::Result<()> {
-        // Handlers run in the order in which they are registered, so a thread that the pipe wakes
-        // finds the flag set.
+        // Handlers run in the order in which they are registered, so a thread that the pipe wakes finds the flag set.
         signal_hook::flag::register(signal, Arc::clone(&self.tripped))
             .and_then(|_| signal_hook::low_level::pipe::register(signal, self.trigger.try_clone()?))
             .context("failed to listen to signals")?;
@@ -87,8 +85,7 @@ impl Interrupt {
         self.watched.as_fd()
     }
 
-    /// Sleeps until the time is over or a signal requests a stop. Returns whether it slept to the
-    /// end.
+    /// Sleeps until the time is over or a signal requests a stop. Returns whether it slept to the end.
     pub fn sleep(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         loop {
@@ -106,8 +103,8 @@ impl Interrupt {
     }
 }
 
-/// From now on a signal that requests a stop ends the current wait instead of the process, so that
-/// a prompt can restore the terminal.
+/// From now on a signal that requests a stop ends the current wait instead of the process, so that a prompt can restore
+/// the terminal.
 ///
 /// # Errors
 ///
@@ -116,8 +113,8 @@ pub fn heed() -> anyhow::Result<()> {
     Interrupt::of_process().map(|_| ())
 }
 
-/// Waits until a terminal has input. Returns false if a signal requested a stop, or if the terminal
-/// is gone. A signal that arrives while no thread waits is not missed.
+/// Waits until a terminal has input. Returns false if a signal requested a stop, or if the terminal is gone. A signal
+/// that arrives while no thread waits is not missed.
 pub fn can_read(file: BorrowedFd<'_>) -> bool {
     let Ok(interrupt) = Interrupt::of_process() else {
         return true;

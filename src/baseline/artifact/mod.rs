@@ -1,8 +1,7 @@
 //! Reports kept as artifacts of workflow runs.
 //!
-//! Forks use the same artifact names as the repository, and a branch of a fork may be called
-//! `main`. So three facts are checked: from which repository the commit of the run came, what
-//! started the run, and which workflow it was.
+//! Forks use the same artifact names as the repository, and a branch of a fork may be called `main`. So three facts are
+//! checked: from which repository the commit of the run came, what started the run, and which workflow it was.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,8 +31,8 @@ pub(crate) struct Artifacts {
     pub(crate) client: Arc<Client>,
     /// The branch whose pushes save reports, without `refs/heads/`.
     pub(crate) branch: String,
-    /// The file of the workflow, e.g. `.github/workflows/kelvin.yml`. Without a file, every
-    /// workflow of the repository is accepted.
+    /// The file of the workflow, e.g. `.github/workflows/kelvin.yml`. Without a file, every workflow of the repository
+    /// is accepted.
     pub(crate) workflow: Option<String>,
 }
 
@@ -124,8 +123,7 @@ pub(super) fn find(
     Err(beside(none, unknown))
 }
 
-/// An error of GitHub. If a run or an artifact is gone, that is an answer; every other error is
-/// not.
+/// An error of GitHub. If a run or an artifact is gone, that is an answer; every other error is not.
 fn refused(error: &github::Error) -> anyhow::Error {
     let told = anyhow::anyhow!("{error}");
     match error.status() {
@@ -134,8 +132,8 @@ fn refused(error: &github::Error) -> anyhow::Error {
     }
 }
 
-/// The data about an artifact in the list itself: its commit and the distance of that commit, or
-/// why the artifact is skipped.
+/// The data about an artifact in the list itself: its commit and the distance of that commit, or why the artifact is
+/// skipped.
 fn check(
     artifacts: &Artifacts,
     artifact: &Artifact,

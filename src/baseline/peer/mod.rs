@@ -1,5 +1,4 @@
-//! Reports of `kelvin-eval` 0.2 and 0.3: a run report and, in the same folder, a report of each
-//! case.
+//! Reports of `kelvin-eval` 0.2 and 0.3: a run report and, in the same folder, a report of each case.
 //!
 //! Their figures are computed again from the distances of the cases. The variants of `kelvin-eval` differ from ours, so
 //! reports are paired by case and not by variant.
@@ -240,14 +239,13 @@ fn sample(invocation: &PeerInvocation) -> Sample {
     }
 }
 
-/// The figures, computed with the current formulas. The cells are left out, because the reports are
-/// paired by case.
+/// The figures, computed with the current formulas. The cells are left out, because the reports are paired by case.
 fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>, kinds: &Kinds) -> Report {
     let basis = Basis {
         decision_field: run.decision_field.clone(),
         governing_types: run.governing_types.clone(),
-        // The only scorer of `kelvin-eval`: two decisions are equal or not, and numbers differ by
-        // their relative difference.
+        // The only scorer of `kelvin-eval`: two decisions are equal or not, and numbers differ by their relative
+        // difference.
         scorer: "exact/v1".to_owned(),
         cases: cases.len(),
         ..Basis::default()

@@ -59,8 +59,8 @@ impl Desk {
     }
 }
 
-/// Looks up the decision about the regression of a run. If GitHub does not answer, nothing is
-/// approved. None if nobody has approved and nobody can be asked any more.
+/// Looks up the decision about the regression of a run. If GitHub does not answer, nothing is approved. None if nobody
+/// has approved and nobody can be asked any more.
 pub(in crate::check) fn answer(
     site: &ApprovalSite,
     request: Request,
@@ -79,8 +79,7 @@ pub(in crate::check) fn answer(
     };
     let branch = &desk.request.base.branch;
     if is_open && *branch != site.rules_at {
-        // Nobody is asked about the comparison with a branch into which the pull request is no
-        // longer to be merged.
+        // Nobody is asked about the comparison with a branch into which the pull request is no longer to be merged.
         approval.origin = None;
         approval.unknown.push(format!(
             "the pull request now goes into `{branch}` and not into `{}`, which needs a new run: close and \
@@ -92,9 +91,8 @@ pub(in crate::check) fn answer(
     let of_key = |notice: &&ApprovalNotice| notice.origin.is_of(&site.origin);
     let notice = match is_open {
         true => desk.notices.iter().find(of_key),
-        // The run of a merge may have another key. Then one existing request counts, but several do
-        // not: they are for different configurations, and a decision about one of them does not
-        // decide about the others.
+        // The run of a merge may have another key. Then one existing request counts, but several do not: they are for
+        // different configurations, and a decision about one of them does not decide about the others.
         false => {
             let covering = desk.notices.iter().filter(|notice| {
                 notice.origin.config == site.origin.config
@@ -133,8 +131,7 @@ pub(in crate::check) fn settle(
 ) -> Result<(), Error> {
     approval.comment = Some(notice.url.clone());
     approval.asked_at = Some(of_seconds(notice.at));
-    // The decision is about everything that the request asked; the metrics measured since are a
-    // part of that.
+    // The decision is about everything that the request asked; the metrics measured since are a part of that.
     approval.id = notice.id();
     let number = desk.request.number;
     let mut facts = Facts {
@@ -161,8 +158,7 @@ pub(in crate::check) fn settle(
         .into_iter()
         .filter(|login| rules.may_name(login))
         .collect();
-    // The people whom the rules name come first, so that comments of many strangers cannot push
-    // them off the list.
+    // The people whom the rules name come first, so that comments of many strangers cannot push them off the list.
     people.sort_by_key(|login| !rules.by.iter().any(|name| name.eq_ignore_ascii_case(login)));
     let mut rights = BTreeMap::new();
     for login in people.into_iter().take(MOST_PEOPLE) {
@@ -254,9 +250,8 @@ fn is_person(account: Option<&Account>) -> bool {
     account.is_some_and(|account| account.kind == "User" && !account.login.ends_with("[bot]"))
 }
 
-/// The authors of a pull request: the person who opened it, and the authors of its commits. An
-/// error text if GitHub does not list all commits: the author of an unlisted commit could approve
-/// the pull request.
+/// The authors of a pull request: the person who opened it, and the authors of its commits. An error text if GitHub
+/// does not list all commits: the author of an unlisted commit could approve the pull request.
 fn authors(
     client: &Client,
     request: &PullRequest,
@@ -280,8 +275,7 @@ fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -
         .permission_of(login)
         .map_err(|error| error.to_string());
     let may_push = matches!(permission.as_deref(), Ok("admin" | "maintain" | "write"));
-    // Nobody needs to look up the teams of a person who may not push, or of a person whom the rules
-    // name.
+    // Nobody needs to look up the teams of a person who may not push, or of a person whom the rules name.
     let teams = match may_push && !rules.names(login) {
         false => BTreeMap::new(),
         true => rules
@@ -298,8 +292,7 @@ fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -
     Rights { permission, teams }
 }
 
-/// Who may approve, according to the configuration at the tip of a branch; none if that
-/// configuration names nobody.
+/// Who may approve, according to the configuration at the tip of a branch; none if that configuration names nobody.
 ///
 /// # Errors
 ///

@@ -1,5 +1,4 @@
-//! Connects the gate with GitHub for regressions that people can approve: asks for approval and
-//! reads the decision.
+//! Connects the gate with GitHub for regressions that people can approve: asks for approval and reads the decision.
 
 mod facts;
 
@@ -21,8 +20,8 @@ use kelvin_run::config::Config;
 pub(crate) struct ApprovalSite {
     pub(crate) registry: Registry,
     pub(crate) client: Arc<Client>,
-    /// The client that may read team members, which the token of a workflow may not; the same
-    /// client as `client` if there is no second token.
+    /// The client that may read team members, which the token of a workflow may not; the same client as `client` if
+    /// there is no second token.
     pub(crate) teams: Arc<Client>,
     /// The pull request that the run is about.
     pub(crate) origin: Origin,
@@ -62,13 +61,12 @@ impl ApprovalSite {
 pub(crate) enum ChangeStage {
     /// The pull request of the change is open: an approval can be asked for, and is bound to the base.
     Open,
-    /// The change is about to be merged or was merged: an earlier approval counts, whatever the
-    /// base is.
+    /// The change is about to be merged or was merged: an earlier approval counts, whatever the base is.
     Merging,
 }
 
-/// Applies the decision about a regression, or says which decision is needed and who may make it.
-/// Other verdicts are not changed.
+/// Applies the decision about a regression, or says which decision is needed and who may make it. Other verdicts are
+/// not changed.
 pub(super) fn settle(site: Option<&ApprovalSite>, config: &Config, judgement: &mut Judgement) {
     let verdict = &judgement.verdict;
     let is_approvable = match verdict.verdict {
@@ -118,8 +116,7 @@ fn adopt(judgement: &mut Judgement, approval: Option<Approval>) {
     }
 }
 
-/// Notes in the verdict of a run without a pull request that somebody may approve the regression,
-/// and where.
+/// Notes in the verdict of a run without a pull request that somebody may approve the regression, and where.
 fn elsewhere(judgement: &mut Judgement, rules: Rules) {
     let request = judgement.approvable("");
     match request {
@@ -131,8 +128,8 @@ fn elsewhere(judgement: &mut Judgement, rules: Rules) {
     }
 }
 
-/// Decides again about the result of a run without write access. What the run itself says about a
-/// decision is ignored: the code of a fork may have written it.
+/// Decides again about the result of a run without write access. What the run itself says about a decision is ignored:
+/// the code of a fork may have written it.
 pub(super) fn settle_again(site: &ApprovalSite, judgement: &mut Judgement) {
     let Some(said) = judgement.approval.take() else {
         // The report of a run may not claim an approval for which nobody was asked.
@@ -152,8 +149,8 @@ pub(super) fn settle_again(site: &ApprovalSite, judgement: &mut Judgement) {
     }
 }
 
-/// Asks people for a decision if one is needed and nobody was asked yet. If asking fails, the
-/// verdict stays the same and says so.
+/// Asks people for a decision if one is needed and nobody was asked yet. If asking fails, the verdict stays the same
+/// and says so.
 ///
 /// # Errors
 ///

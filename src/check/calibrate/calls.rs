@@ -12,8 +12,7 @@ use kelvin_run::judging::Graded;
 use kelvin_run::{Observer, Rules, Runner, RunnerSettings, Start, Task, judging};
 use kelvin_system::pipeline::Watch;
 
-/// How many first answers a judge may fail to grade: if it grades none of them, it does not get the
-/// others.
+/// How many first answers a judge may fail to grade: if it grades none of them, it does not get the others.
 const FIRST: usize = 3;
 
 /// The settings for the calls of a trial.
@@ -129,8 +128,8 @@ fn call(task: TrialTask) -> Task {
     }
 }
 
-/// The texts that a judge sees. A judge with criteria sees a reference only if somebody has given
-/// one, as in a normal run.
+/// The texts that a judge sees. A judge with criteria sees a reference only if somebody has given one, as in a normal
+/// run.
 fn shown<'a>(exhibit: &'a TrialExhibit<'_>, needs_reference: bool) -> Exhibit<'a> {
     let is_shown = needs_reference || exhibit.is_reference_given;
     Exhibit {

@@ -1,5 +1,4 @@
-//! Tests a judge: lets it grade answers and altered copies of them, and reports how far it can be
-//! trusted.
+//! Tests a judge: lets it grade answers and altered copies of them, and reports how far it can be trusted.
 
 mod calls;
 
@@ -82,8 +81,8 @@ pub(crate) struct Calibrated {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] if the configuration, the answers or the request are wrong; any other error if the
-/// judge graded nothing at all.
+/// A [`Misuse`] if the configuration, the answers or the request are wrong; any other error if the judge graded nothing
+/// at all.
 pub(crate) fn calibrate(
     request: &CalibrateRequest,
     observer: &dyn Observer,
@@ -293,8 +292,8 @@ fn of_report(
     Ok(answers)
 }
 
-/// The family of the answers whose name occurs in the name of the judge's model; none if there is
-/// no such family, or more than one.
+/// The family of the answers whose name occurs in the name of the judge's model; none if there is no such family, or
+/// more than one.
 fn own_family(answers: &[GivenAnswer], settings: &JudgeSettings) -> Option<String> {
     let models: Vec<String> = settings.models().map(str::to_lowercase).collect();
     let families = answers.iter().filter_map(|answer| answer.family.as_ref());
@@ -343,8 +342,8 @@ pub(super) fn change(
 /// The judges of a trial.
 struct Judges {
     on_trial: Box<dyn Judge>,
-    /// The tested judge in the mode that asks in both orders; set only for a judge that compares
-    /// two texts and asks in one order.
+    /// The tested judge in the mode that asks in both orders; set only for a judge that compares two texts and asks in
+    /// one order.
     in_both_orders: Option<Box<dyn Judge>>,
     other: Box<dyn Judge>,
 }
@@ -376,16 +375,15 @@ impl Judges {
     }
 }
 
-/// Whether a task is also graded in both orders, by a judge that normally asks in one order. Only
-/// as many tasks as needed to detect a position bias are graded so. The truncated copy is not used,
-/// because it is neither clearly good nor clearly bad.
+/// Whether a task is also graded in both orders, by a judge that normally asks in one order. Only as many tasks as
+/// needed to detect a position bias are graded so. The truncated copy is not used, because it is neither clearly good
+/// nor clearly bad.
 fn is_shown_in_both_orders(task: TrialTask, exhibit: &TrialExhibit<'_>) -> bool {
     let is_between = matches!(task.plant, trial::Plant::Given | trial::Plant::Truncated);
     task.repeat == 1 && is_between && exhibit.has_two_texts()
 }
 
-/// The scores with the answer first and with the reference first; none unless the judge was asked
-/// in both orders.
+/// The scores with the answer first and with the reference first; none unless the judge was asked in both orders.
 fn orders(grade: &Grade) -> Option<[f64; 2]> {
     let mean = |order| {
         let parts = grade.parts().iter().filter(|part| part.order == order);

@@ -1,5 +1,5 @@
-//! Cleans up what the code of the change may leave behind: processes that keep running, and text in
-//! the files through which a step gives commands to the workflow.
+//! Cleans up what the code of the change may leave behind: processes that keep running, and text in the files through
+//! which a step gives commands to the workflow.
 
 use std::fs;
 use std::io;

@@ -1,7 +1,6 @@
-//! Measures a pull request because somebody has written a comment whose first line is `/kelvin
-//! run`. The run that the push started, and that measured nothing then, is started again with the
-//! same token. For a change from a fork, that token can only read. No code of the pull request is
-//! run here.
+//! Measures a pull request because somebody has written a comment whose first line is `/kelvin run`. The run that the
+//! push started, and that measured nothing then, is started again with the same token. For a change from a fork, that
+//! token can only read. No code of the pull request is run here.
 
 use anyhow::ensure;
 use serde_json::Value;
@@ -27,8 +26,8 @@ pub(crate) struct AskedRun<'a> {
     pub(crate) say: &'a dyn Fn(&str),
 }
 
-/// Whether an event is a new comment that asks for a measurement. A comment that is edited later
-/// does not count, because the person who edits it may not be its author.
+/// Whether an event is a new comment that asks for a measurement. A comment that is edited later does not count,
+/// because the person who edits it may not be its author.
 pub(crate) fn is_asked_for(event: &str, payload: &Value) -> bool {
     let body = payload.pointer("/comment/body").and_then(Value::as_str);
     let line = body.and_then(|body| body.lines().next());
@@ -37,8 +36,8 @@ pub(crate) fn is_asked_for(event: &str, payload: &Value) -> bool {
         && line.is_some_and(|line| line.trim_end() == LINE)
 }
 
-/// Starts the run again, if the author of the comment may write to the repository. The author of a
-/// change from a fork never starts the run of this change, whatever other permissions they have.
+/// Starts the run again, if the author of the comment may write to the repository. The author of a change from a fork
+/// never starts the run of this change, whatever other permissions they have.
 ///
 /// # Errors
 ///

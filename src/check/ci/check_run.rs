@@ -7,8 +7,7 @@ use kelvin_github::publish::deliver::Surfaces;
 use kelvin_github::publish::post::OpenCheckRun;
 
 impl CiRequest<'_> {
-    /// Whether the run has its own result. A shard has none: the job that joins the shards reports
-    /// on all cases.
+    /// Whether the run has its own result. A shard has none: the job that joins the shards reports on all cases.
     pub(super) const fn is_whole(&self) -> bool {
         self.gate.check.shard.is_none()
     }

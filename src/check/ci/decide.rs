@@ -1,5 +1,5 @@
-//! Applies a decision about a regression, in a workflow of the default branch: the job that asked
-//! is run again, or its check run is completed again. No code of the pull request is run here.
+//! Applies a decision about a regression, in a workflow of the default branch: the job that asked is run again, or its
+//! check run is completed again. No code of the pull request is run here.
 
 use std::sync::Arc;
 
@@ -70,8 +70,7 @@ pub(crate) fn pull_request(event: &str, payload: &Value) -> Result<u64, Misuse> 
 ///
 /// # Errors
 ///
-/// Fails if GitHub cannot be asked, the rules of the base branch cannot be read, or a decision
-/// cannot be applied.
+/// Fails if GitHub cannot be asked, the rules of the base branch cannot be read, or a decision cannot be applied.
 pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
     let client = request.client;
     let say = |text: &str| (request.say)(&format!("{}\n", safe::line(text)));
@@ -127,8 +126,8 @@ fn decided(
     Ok(approval)
 }
 
-/// Runs the job that asked for the approval again, unless that job has already read the decision.
-/// If an approval was withdrawn, a job that passed is run again too.
+/// Runs the job that asked for the approval again, unless that job has already read the decision. If an approval was
+/// withdrawn, a job that passed is run again too.
 fn run_again(
     client: &Client,
     notice: &ApprovalNotice,
@@ -172,8 +171,8 @@ fn run_again(
     }
 }
 
-/// Checks the number of a run that was read from a comment: on GitHub, this run has to exist and to
-/// be about this commit.
+/// Checks the number of a run that was read from a comment: on GitHub, this run has to exist and to be about this
+/// commit.
 fn demand(client: &Client, run: &WorkflowRun, notice: &ApprovalNotice) -> anyhow::Result<()> {
     let number = notice.origin.run;
     ensure!(

@@ -1,5 +1,5 @@
-//! A run that ended before anything was measured: what is still known about its repository and
-//! event, and where its failure is reported.
+//! A run that ended before anything was measured: what is still known about its repository and event, and where its
+//! failure is reported.
 
 use std::path::{Path, PathBuf};
 
@@ -28,8 +28,8 @@ impl From<anyhow::Error> for Stop {
 }
 
 impl Stop {
-    /// The checked-out commit is not the commit of the change. Results that were already published
-    /// about the change stay.
+    /// The checked-out commit is not the commit of the change. Results that were already published about the change
+    /// stay.
     pub(super) fn wrong_checkout(error: anyhow::Error) -> Self {
         let reach = Reach::JobOnly;
         Self { error, reach }

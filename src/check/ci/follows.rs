@@ -1,6 +1,6 @@
-//! Checks whether the verdict of a run follows from its figures, because the code of a fork may
-//! have written either. The gate judges again, by the rules of the base branch and with the stored
-//! report of the base, which a fork cannot change.
+//! Checks whether the verdict of a run follows from its figures, because the code of a fork may have written either.
+//! The gate judges again, by the rules of the base branch and with the stored report of the base, which a fork cannot
+//! change.
 
 use anyhow::{Context as _, ensure};
 
@@ -33,8 +33,8 @@ pub(super) struct PublishedPart {
     pub(super) refused: Option<String>,
     /// An addition to the heading of a passing verdict; written by this program.
     pub(super) caveat: Option<&'static str>,
-    /// The report of the base, which is published if the pipeline was not run; otherwise the report
-    /// of the bundle is published.
+    /// The report of the base, which is published if the pipeline was not run; otherwise the report of the bundle is
+    /// published.
     pub(super) report: Option<Report>,
 }
 
@@ -84,9 +84,8 @@ impl Rejudgement {
 
 const OWN: &str = "The figures are the pull request's own claim: its own code has measured them.";
 
-/// The result to publish on each pull request that the run of a bundle may belong to. GitHub does
-/// not say which of them it was, so the verdict of the run need not follow from the base of every
-/// one.
+/// The result to publish on each pull request that the run of a bundle may belong to. GitHub does not say which of them
+/// it was, so the verdict of the run need not follow from the base of every one.
 pub(super) fn hold(
     request: &PostRequest<'_>,
     (found, workflow): (&[PullRequest], &str),
@@ -123,8 +122,7 @@ pub(super) fn hold(
         .collect()
 }
 
-/// The result to publish on the pull request of the run. `again`: the gate's own judgement of the
-/// figures.
+/// The result to publish on the pull request of the run. `again`: the gate's own judgement of the figures.
 pub(super) fn of_one(
     found: &PullRequest,
     said: Option<&SaidVerdict>,
@@ -198,9 +196,8 @@ fn with_counts(again: Judgement, said: &SaidVerdict) -> Judgement {
     }
 }
 
-/// The verdict if the run itself reports a failure, because of other rules or additional runs, and
-/// its job is red. A comment that passes would contradict the job, so neither of the two results
-/// counts as shown.
+/// The verdict if the run itself reports a failure, because of other rules or additional runs, and its job is red. A
+/// comment that passes would contradict the job, so neither of the two results counts as shown.
 fn worse_by_its_own_word(again: Judgement, said: &SaidVerdict, found: &PullRequest) -> Judgement {
     let Judgement { mut verdict, .. } = again;
     let text = format!(
@@ -248,9 +245,8 @@ fn with(found: &PullRequest) -> String {
     format!("with the rules and the report of `{branch}`")
 }
 
-/// Binds the judgement to the tip of the pull request: approval is asked for the regressions at
-/// that commit, by the rules of the base, and the commands to reproduce the result name that
-/// commit.
+/// Binds the judgement to the tip of the pull request: approval is asked for the regressions at that commit, by the
+/// rules of the base, and the commands to reproduce the result name that commit.
 fn at_its_tip(again: Judgement, found: &PullRequest) -> Judgement {
     let reproduce = again.reproduce.map(|again| Reproduction {
         commit: Some(found.head.sha.clone()),
@@ -322,8 +318,7 @@ fn judged_again(
         "`{base_ref}` has no `{}`: the input `config` names the configuration",
         request.config
     );
-    // Reports are stored under the name in the configuration, unless an input of the action sets
-    // another one.
+    // Reports are stored under the name in the configuration, unless an input of the action sets another one.
     let asked = request.configuration.as_deref().unwrap_or_default();
     let by_itself = request.registry.configured_in(&config)?;
     let name = (configuration(&by_itself) != asked).then(|| asked.to_owned());
@@ -346,8 +341,8 @@ fn judged_again(
         }),
         hint,
         by_the_base: true,
-        // The run was allowed to re-run cases, so the commands to reproduce it allow this too; a
-        // finished report is not run again here.
+        // The run was allowed to re-run cases, so the commands to reproduce it allow this too; a finished report is not
+        // run again here.
         rerun: true,
         ..GateRequest::new(check)
     };
@@ -391,9 +386,8 @@ fn of_the_run(bundle: &Bundle) -> Option<BaseOfTheRun> {
     })
 }
 
-/// The judgement if the run has measured its base too, as the configuration of the base branch
-/// permits. The figures in the bundle are only claims, so a contradiction with a stored report is
-/// mentioned.
+/// The judgement if the run has measured its base too, as the configuration of the base branch permits. The figures in
+/// the bundle are only claims, so a contradiction with a stored report is mentioned.
 fn by_the_base_of_the_run(stored: &Verdict, judgement: Judgement) -> Rejudgement {
     let was_compared = matches!(
         stored.verdict,
@@ -418,8 +412,8 @@ fn by_the_base_of_the_run(stored: &Verdict, judgement: Judgement) -> Rejudgement
     }
 }
 
-/// The judgement if a run says that no measurement was needed. GitHub's list of touched files
-/// decides whether that is true; if it is not, nothing is known about the change.
+/// The judgement if a run says that no measurement was needed. GitHub's list of touched files decides whether that is
+/// true; if it is not, nothing is known about the change.
 fn without_a_run(needed: Needed) -> Rejudgement {
     let (judgement, report) = match needed {
         Needed::Nothing(found) => (found.judgement, Some(found.report)),
@@ -440,15 +434,14 @@ fn without_a_run(needed: Needed) -> Rejudgement {
     }
 }
 
-/// The commit with which a bundle claims to have been compared. None if the report of an earlier
-/// commit was used instead, since the bundle does not name that commit.
+/// The commit with which a bundle claims to have been compared. None if the report of an earlier commit was used
+/// instead, since the bundle does not name that commit.
 fn said_base(bundle: &Bundle) -> Option<&str> {
     let base = bundle.judgement.as_ref()?.base.as_ref()?;
     base.commit.as_deref().filter(|_| base.behind == 0)
 }
 
-/// Whether the claimed verdict of a run is no better than the verdict that follows from its
-/// figures.
+/// Whether the claimed verdict of a run is no better than the verdict that follows from its figures.
 fn follows(said: &SaidVerdict, again: &Verdict) -> bool {
     let was_compared = matches!(again.verdict, Word::Pass | Word::Inconclusive);
     let is_same = plain(said.verdict) == plain(again.verdict);

@@ -1,5 +1,5 @@
-//! Keeps the results that are needed after the run: the report of a push, the artifact, and the
-//! bundle of a run without write access.
+//! Keeps the results that are needed after the run: the report of a push, the artifact, and the bundle of a run without
+//! write access.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -89,15 +89,14 @@ pub(super) fn keep(
     Ok(warnings)
 }
 
-/// Fails if another job of this run has already uploaded a baseline of this name. A job that may
-/// not list artifacts continues: the branch of reports records who wrote each report.
+/// Fails if another job of this run has already uploaded a baseline of this name. A job that may not list artifacts
+/// continues: the branch of reports records who wrote each report.
 fn demand_own(client: Option<&Client>, context: &Context, name: &str) -> anyhow::Result<()> {
     let (Some(client), Ok(run)) = (client, context.run_id.parse()) else {
         return Ok(());
     };
     match client.artifacts_of(run, name) {
-        // In a later attempt of the run, the artifact that exists already was uploaded by an
-        // earlier attempt.
+        // In a later attempt of the run, the artifact that exists already was uploaded by an earlier attempt.
         Ok(there) if is_first(context) && !there.is_empty() => {
             let refused = Misuse::new(format!("this run has an artifact `{name}` already"))
                 .help("give each job a name of its own with the input `name`");
@@ -112,8 +111,8 @@ fn is_first(context: &Context) -> bool {
     matches!(&*context.run_attempt, "" | "1")
 }
 
-/// Leaves the upload to the next step in `host/action.yml`: only a container action has the token
-/// for it. The two outputs only pass values to that step and are not outputs of the action.
+/// Leaves the upload to the next step in `host/action.yml`: only a container action has the token for it. The two
+/// outputs only pass values to that step and are not outputs of the action.
 fn hand_on(request: &CiRequest<'_>, out: &Path, name: &str) -> anyhow::Result<()> {
     let Some(path) = (request.variables)("GITHUB_OUTPUT") else {
         return Ok(());

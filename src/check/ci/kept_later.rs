@@ -1,7 +1,6 @@
-//! Keeps the result of a push that was measured with a read-only token: this second job may write,
-//! and puts the report on the branch of reports. The code of the push is already merged, so its
-//! figures are trusted as much as those of a job with write access. Whether the run belongs to such
-//! a push is read from GitHub.
+//! Keeps the result of a push that was measured with a read-only token: this second job may write, and puts the report
+//! on the branch of reports. The code of the push is already merged, so its figures are trusted as much as those of a
+//! job with write access. Whether the run belongs to such a push is read from GitHub.
 
 use std::path::Path;
 
@@ -22,8 +21,8 @@ use kelvin_run::config::Overrides;
 ///
 /// # Errors
 ///
-/// Fails if the run is not on the default branch, if its bundle contradicts GitHub, or if the
-/// branch of reports cannot be written.
+/// Fails if the run is not on the default branch, if its bundle contradicts GitHub, or if the branch of reports cannot
+/// be written.
 pub(super) fn keep_later(
     request: &PostRequest<'_>,
     run: &WorkflowRun,

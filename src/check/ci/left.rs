@@ -1,5 +1,5 @@
-//! Finds the bundle that a run has left for `post/`, or explains why nothing of it can be
-//! published. The explanation depends on how the run ended.
+//! Finds the bundle that a run has left for `post/`, or explains why nothing of it can be published. The explanation
+//! depends on how the run ended.
 
 use crate::baseline::Login;
 use crate::registry::Registry;
@@ -54,8 +54,7 @@ impl From<BadBundle> for Nothing {
                 reason,
             ),
             Flaw::OtherRun => Self::wrong("The result that the run left is not its own", reason),
-            // The present attempt failed before it left a bundle, so the bundle of an earlier
-            // attempt is ignored.
+            // The present attempt failed before it left a bundle, so the bundle of an earlier attempt is ignored.
             Flaw::OtherAttempt => Self::new("This attempt of the run left no result", reason),
             Flaw::Unreadable => Self::wrong(UNREADABLE, reason),
         }
@@ -143,9 +142,9 @@ fn demand_size(artifact: &Artifact) -> Result<(), Nothing> {
     }
 }
 
-/// Checks that a bundle comes from the attempt that has just ended. When only the failed jobs of a
-/// run are run again, GitHub does not repeat the jobs that passed. If all repeated jobs pass, the
-/// bundle of the earlier attempt is still the result of the run.
+/// Checks that a bundle comes from the attempt that has just ended. When only the failed jobs of a run are run again,
+/// GitHub does not repeat the jobs that passed. If all repeated jobs pass, the bundle of the earlier attempt is still
+/// the result of the run.
 fn demand_attempt(bundle: &Bundle, run: &WorkflowRun, context: &Context) -> Result<(), Nothing> {
     let was_left_alone = run.conclusion.as_deref() == Some("success")
         && bundle.judgement.as_ref().is_some_and(|said| said.passed);
@@ -193,8 +192,8 @@ fn none(client: &Client, run: &WorkflowRun, name: &str) -> Nothing {
     }
 }
 
-/// A caveat for a passing verdict of a run that did not end well: another job or a later step may
-/// have failed, and a reader should not think that the whole run passed.
+/// A caveat for a passing verdict of a run that did not end well: another job or a later step may have failed, and a
+/// reader should not think that the whole run passed.
 pub(super) fn caveat(run: &WorkflowRun) -> Option<&'static str> {
     match run.conclusion.as_deref().unwrap_or_default() {
         "success" => None,
@@ -214,11 +213,10 @@ pub(crate) struct PostRequest<'a> {
     pub(crate) client: &'a Arc<Client>,
     /// The run whose bundle is published.
     pub(crate) run: u64,
-    /// The name of the configuration, if the repository has several; by default the name in the
-    /// configuration file on the base branch.
+    /// The name of the configuration, if the repository has several; by default the name in the configuration file on
+    /// the base branch.
     pub(crate) configuration: Option<String>,
-    /// A key that distinguishes the comment from others; by default made of workflow and
-    /// configuration.
+    /// A key that distinguishes the comment from others; by default made of workflow and configuration.
     pub(crate) comment_key: Option<String>,
     /// The address of the web pages of the server, e.g. `https://github.com`.
     pub(crate) server_url: String,

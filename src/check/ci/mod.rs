@@ -64,8 +64,8 @@ pub(crate) struct CiRequest<'a> {
     pub(crate) later: bool,
     /// When a comment is written.
     pub(crate) comment: CommentMode,
-    /// A key that distinguishes the comment of this job from others; by default made of workflow,
-    /// job and configuration.
+    /// A key that distinguishes the comment of this job from others; by default made of workflow, job and
+    /// configuration.
     pub(crate) comment_key: Option<String>,
     /// Whether a check run is made.
     pub(crate) check_run: bool,
@@ -98,9 +98,8 @@ pub(crate) struct WorkflowResult {
 ///
 /// # Errors
 ///
-/// Fails like [`super::gate()`]; a [`Misuse`] if the event must not be run, or if `setup` fails.
-/// Every error is reported in all places before it is returned. A failure to publish is never
-/// returned as an error.
+/// Fails like [`super::gate()`]; a [`Misuse`] if the event must not be run, or if `setup` fails. Every error is
+/// reported in all places before it is returned. A failure to publish is never returned as an error.
 pub(crate) fn ci(
     request: &CiRequest<'_>,
     observer: &dyn Observer,
@@ -142,8 +141,7 @@ pub(crate) fn ci(
         }
     };
     if let (Some(judgement), Some(client), false) = (&mut judgement, &client, request.dry_run) {
-        // This is done before the first publication, so that every text says where to approve, and
-        // until when.
+        // This is done before the first publication, so that every text says where to approve, and until when.
         let asked = match context.read_only {
             // Without write access, the run leaves the request for approval to `post/`.
             true => Ok(()),
@@ -188,8 +186,7 @@ struct Job<'a> {
     surfaces: Surfaces<'a>,
 }
 
-/// The configuration, the measurement, the judgement of the gate, and the base if it was measured
-/// too.
+/// The configuration, the measurement, the judgement of the gate, and the base if it was measured too.
 type Measured = (Config, Checked, Option<Judgement>, Option<Report>);
 
 impl Job<'_> {

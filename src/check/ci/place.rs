@@ -15,8 +15,8 @@ pub(super) fn run_context(request: &CiRequest<'_>) -> Context {
     event::context(&request.event, &request.payload, request.variables)
 }
 
-/// Checks which commit is checked out. If an event is about a commit, that commit has to be checked
-/// out. For any other event, the run and its check run belong to the commit that is checked out.
+/// Checks which commit is checked out. If an event is about a commit, that commit has to be checked out. For any other
+/// event, the run and its check run belong to the commit that is checked out.
 ///
 /// # Errors
 ///
@@ -30,8 +30,7 @@ pub(super) fn checked_out(hint: &Hint, root: &Path, context: &mut Context) -> an
     Ok(())
 }
 
-/// Checks that the container has the programs of all commands, so that the calls do not fail one
-/// after the other.
+/// Checks that the container has the programs of all commands, so that the calls do not fail one after the other.
 ///
 /// # Errors
 ///
@@ -74,8 +73,7 @@ pub(super) fn find_pull_request(
     let found = client
         .pull_requests_of(owner, branch)
         .map_err(|error| error.to_string())?;
-    // A run that was started by hand may have checked out any commit; its result is about that
-    // commit only.
+    // A run that was started by hand may have checked out any commit; its result is about that commit only.
     let checked_out = CheckedOut::of(root).ok();
     let here = |request: &kelvin_github::PullRequest| {
         let is_here = |found: &CheckedOut| found.has(&request.head.sha);
@@ -123,8 +121,8 @@ pub(super) fn in_repository(root: &Path, file: &Path) -> String {
     inside.unwrap_or_else(|| file.display().to_string())
 }
 
-/// The path of a folder for the other steps of the job: relative to the workspace, which has
-/// another path in a container.
+/// The path of a folder for the other steps of the job: relative to the workspace, which has another path in a
+/// container.
 pub(super) fn seen(folder: &Path, variables: &event::Variables<'_>) -> PathBuf {
     let workspace = variables("GITHUB_WORKSPACE").map(PathBuf::from);
     workspace

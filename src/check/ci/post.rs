@@ -1,6 +1,5 @@
-//! Publishes or keeps the result of a run without write access: the second of two jobs, which
-//! together are safe for forks. No code of the fork is run, and nothing that the bundle claims is
-//! believed without a check.
+//! Publishes or keeps the result of a run without write access: the second of two jobs, which together are safe for
+//! forks. No code of the fork is run, and nothing that the bundle claims is believed without a check.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,14 +23,13 @@ use kelvin_github::publish::{Context, Level, Publication};
 use kelvin_github::{PullRequest, WorkflowRun};
 use kelvin_page::safe;
 
-/// Publishes the bundle of a run on a pull request, and keeps the report of a push. Returns the
-/// addresses of the comments, one for each pull request that the run may belong to. A comment about
-/// an earlier run is always replaced, however this run ended.
+/// Publishes the bundle of a run on a pull request, and keeps the report of a push. Returns the addresses of the
+/// comments, one for each pull request that the run may belong to. A comment about an earlier run is always replaced,
+/// however this run ended.
 ///
 /// # Errors
 ///
-/// Fails if the run or its bundle is not valid. The pull request then already shows all information
-/// that is available.
+/// Fails if the run or its bundle is not valid. The pull request then already shows all information that is available.
 pub(crate) fn post(
     request: &PostRequest<'_>,
     surfaces: Surfaces<'_>,
@@ -51,8 +49,7 @@ pub(crate) fn post(
     );
     let mut places = ShownPlaces::new(surfaces);
     if run.conclusion.is_none() {
-        // Somebody has started the run again: when that attempt ends, this workflow starts once
-        // more.
+        // Somebody has started the run again: when that attempt ends, this workflow starts once more.
         (places.say)(&format!("run {} has not ended yet\n", request.run));
         return Ok(Vec::new());
     }
@@ -91,9 +88,9 @@ pub(crate) fn post(
     }
 }
 
-/// The name of the configuration. If no name was given, it is the name inside the configuration
-/// file of the base branch, under which the runs store their reports. The first pull request
-/// determines the branch, since GitHub does not say to which of several the run belongs.
+/// The name of the configuration. If no name was given, it is the name inside the configuration file of the base
+/// branch, under which the runs store their reports. The first pull request determines the branch, since GitHub does
+/// not say to which of several the run belongs.
 fn configuration(request: &PostRequest<'_>, found: &[PullRequest], say: &dyn Fn(&str)) -> String {
     if let Some(given) = &request.configuration {
         return given.clone();
@@ -163,8 +160,7 @@ fn publish(
     refused.map_or(Ok(urls), |why| Err(anyhow!("{why}")))
 }
 
-/// Says on each pull request that its run has left no result, and thereby replaces the result of an
-/// earlier run.
+/// Says on each pull request that its run has left no result, and thereby replaces the result of an earlier run.
 fn replace(
     found: &[PullRequest],
     mut context: Context,
@@ -193,8 +189,7 @@ fn replace(
             },
         };
         let reach = match (was_skipped, may_have_published) {
-            // While a run waits for a label or a comment, it has no result for a commit that was
-            // measured before.
+            // While a run waits for a label or a comment, it has no result for a commit that was measured before.
             (true, _) => Reach::OtherCommits,
             (false, true) => Reach::EarlierRuns,
             (false, false) => Reach::Everywhere,
@@ -216,8 +211,7 @@ fn of_attempt(bundle: &Bundle, context: &Context) -> String {
     }
 }
 
-/// A note that there is more than one pull request, and what that means; empty if there is only
-/// one.
+/// A note that there is more than one pull request, and what that means; empty if there is only one.
 fn several(found: &[PullRequest]) -> String {
     if found.len() < 2 {
         return String::new();
@@ -234,8 +228,8 @@ fn several(found: &[PullRequest]) -> String {
     )
 }
 
-/// The places where the result is shown for each pull request. The outputs of the job itself are
-/// written for the first pull request.
+/// The places where the result is shown for each pull request. The outputs of the job itself are written for the first
+/// pull request.
 struct ShownPlaces<'a> {
     surfaces: Surfaces<'a>,
     say: &'a dyn Fn(&str),
@@ -267,8 +261,8 @@ impl<'a> ShownPlaces<'a> {
     }
 }
 
-/// Decides again about the regression for which the run asks approval, and asks people. The run
-/// itself could not ask, and its own statement about a decision is not believed.
+/// Decides again about the regression for which the run asks approval, and asks people. The run itself could not ask,
+/// and its own statement about a decision is not believed.
 fn decide(
     request: &PostRequest<'_>,
     context: &Context,

@@ -59,15 +59,13 @@ pub(super) fn approval_site(
     })
 }
 
-/// The client that may read team members: one with the token of the variable, otherwise the same
-/// client.
+/// The client that may read team members: one with the token of the variable, otherwise the same client.
 pub(super) fn teams(client: &Arc<Client>, variables: &Variables<'_>) -> Arc<Client> {
     let other = variables(TEAMS_TOKEN).and_then(|token| client.with_token(&token).ok());
     other.map_or_else(|| Arc::clone(client), Arc::new)
 }
 
-/// The pull request that was merged by a push or is in a merge group, and the commit with the rules
-/// that count for it.
+/// The pull request that was merged by a push or is in a merge group, and the commit with the rules that count for it.
 fn merged(
     client: &Client,
     context: &Context,
@@ -76,8 +74,7 @@ fn merged(
     let (found, rules_at) = match context.event.as_str() {
         "push" => {
             let found = client.pull_requests_with(&context.head_sha).ok()?;
-            // Somebody may push a commit of another branch to this branch, without an approval for
-            // this branch.
+            // Somebody may push a commit of another branch to this branch, without an approval for this branch.
             let is_merge = |request: &PullRequest| {
                 request.merged_at.is_some()
                     && request.merge_commit_sha.as_deref() == Some(&*context.head_sha)
@@ -96,8 +93,7 @@ fn merged(
     Some((found.number, found.head.sha, rules_at, ChangeStage::Merging))
 }
 
-/// The commit of a branch before a push; empty if the event does not name it, so that no rules are
-/// found.
+/// The commit of a branch before a push; empty if the event does not name it, so that no rules are found.
 fn before(payload: &Value) -> String {
     let before = payload["before"].as_str().unwrap_or_default();
     let is_commit = before.len() >= 40

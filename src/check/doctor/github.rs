@@ -206,8 +206,8 @@ fn permissions(around: &DoctorSurroundings, rights: &Rights<'_>) -> DoctorFindin
     }
 }
 
-/// Asks GitHub about permissions. Only a write would show whether a token may write, so for a write
-/// permission this asks whether the token can at least read.
+/// Asks GitHub about permissions. Only a write would show whether a token may write, so for a write permission this
+/// asks whether the token can at least read.
 pub(crate) fn rights_of_token(
     client: &Client,
     pull_request: Option<u64>,

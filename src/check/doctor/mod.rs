@@ -204,22 +204,20 @@ pub(crate) fn project(config: &Config, request: &DoctorRequest<'_>) -> Vec<Docto
     findings
 }
 
-/// Whether this machine lacks something that a call of the pipeline needs; then the doctor can
-/// explain it.
+/// Whether this machine lacks something that a call of the pipeline needs; then the doctor can explain it.
 pub(crate) fn is_something_missing(registry: Registry, config: &Config) -> bool {
     let request = DoctorRequest::of_project(registry, Overrides::default());
     let findings = project(config, &request);
     findings.iter().any(|finding| match finding.status {
         NeedStatus::Missing => true,
-        // A run can continue without the environment variables and models, but the pipeline may
-        // need them.
+        // A run can continue without the environment variables and models, but the pipeline may need them.
         NeedStatus::Warn => matches!(finding.subject, "env" | "models"),
         NeedStatus::Ok => false,
     })
 }
 
-/// Checks everything. The pipeline is called, for a few inputs, only if it stays in memory between
-/// calls. The network is used only to find the base.
+/// Checks everything. The pipeline is called, for a few inputs, only if it stays in memory between calls. The network
+/// is used only to find the base.
 pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let around = &request.surroundings;
     let mut findings = Vec::new();

@@ -10,8 +10,8 @@ use kelvin_run::{Rules, Runner, RunnerSettings, Silent, Start};
 /// The subject of these findings.
 const SUBJECT: &str = "order";
 
-/// Gives each pipeline that stays in memory a few inputs, alone and in two orders. A command that
-/// starts anew for each call is not run.
+/// Gives each pipeline that stays in memory a few inputs, alone and in two orders. A command that starts anew for each
+/// call is not run.
 pub(super) fn look(config: &Config, registry: Registry, findings: &mut Vec<DoctorFinding>) {
     for kind in registry.kinds() {
         if !config.configures(kind.name()) || kind.observes() {
@@ -39,8 +39,7 @@ pub(super) fn look(config: &Config, registry: Registry, findings: &mut Vec<Docto
     }
 }
 
-/// The effects of the order in the answers of a pipeline; none if each of its calls has its own
-/// process.
+/// The effects of the order in the answers of a pipeline; none if each of its calls has its own process.
 fn ask(config: &Config, items: &dyn Items) -> anyhow::Result<Option<Vec<Notice>>> {
     let planned = items.plan();
     let steps = planned.steps();

@@ -1,5 +1,4 @@
-//! Checks the things that the configuration names: the cases, the command, the environment, the
-//! output folder.
+//! Checks the things that the configuration names: the cases, the command, the environment, the output folder.
 
 use std::env;
 use std::fs;
@@ -98,8 +97,7 @@ fn service(name: &str, said: Result<String, String>) -> DoctorFinding {
     }
 }
 
-/// Whether the pipeline answered the repeats of its last run from its own cache: such repeats do
-/// not show its noise.
+/// Whether the pipeline answered the repeats of its last run from its own cache: such repeats do not show its noise.
 fn repeats(out: &Path, registry: Registry) -> DoctorFinding {
     let last = fs::read(out.join("report.json")).ok();
     let last = last.and_then(|bytes| registry.report(&bytes).ok());
@@ -239,8 +237,8 @@ fn base(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// Whether the key of a declared model is set; none if the model needs no key. A run needs only the
-/// keys of the models that it calls.
+/// Whether the key of a declared model is set; none if the model needs no key. A run needs only the keys of the models
+/// that it calls.
 fn key(config: &Config, model: &ModelSettings) -> Option<DoctorFinding> {
     let variable = model.endpoint.key_variable()?;
     let name = &model.name;
@@ -263,8 +261,7 @@ fn key(config: &Config, model: &ModelSettings) -> Option<DoctorFinding> {
     ))
 }
 
-/// Checks the declared environment variables. A variable may be unset on purpose, but not a key or
-/// a token.
+/// Checks the declared environment variables. A variable may be unset on purpose, but not a key or a token.
 fn variables(config: &Config) -> DoctorFinding {
     let is_secret = |name: &str| {
         let name = name.to_uppercase();

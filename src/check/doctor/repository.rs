@@ -26,8 +26,7 @@ const KEEPING: &str = "on: { pull_request: {}, push: { branches: [main] } }\nper
                        org/kelvin-action@v1\n        with: { base-repeats: 5, comment: later }";
 const DEEP: &str = "- uses: actions/checkout@v5\n  with: { fetch-depth: 0 }";
 
-/// Checks the checkout, the base of the change and its baseline; without a configuration only the
-/// first two.
+/// Checks the checkout, the base of the change and its baseline; without a configuration only the first two.
 pub(super) fn look(
     root: &Path,
     config: Option<&Config>,
@@ -126,8 +125,8 @@ fn base(
     is_found
 }
 
-/// Searches for the baseline in every source that needs no measurement, and says which changes a
-/// gate against it could not detect.
+/// Searches for the baseline in every source that needs no measurement, and says which changes a gate against it could
+/// not detect.
 fn report(
     config: &Config,
     repo: &Repository,
@@ -191,8 +190,8 @@ fn report(
     vec![finding]
 }
 
-/// The workflow that stores a report of the base branch. Its job with write access runs only merged
-/// code, and never a pull request.
+/// The workflow that stores a report of the base branch. Its job with write access runs only merged code, and never a
+/// pull request.
 fn keeping(config: &Config, repo: &Repository) -> (String, String) {
     let repeats = match config.repeats < config.baseline.repeats {
         true => format!(" --repeats={}", config.baseline.repeats),

@@ -1,5 +1,5 @@
-//! Names for the fields of a flat example. DSPy turns them into Python attributes and signature
-//! fields, so each name has to be valid in Python and not yet in use.
+//! Names for the fields of a flat example. DSPy turns them into Python attributes and signature fields, so each name
+//! has to be valid in Python and not yet in use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,9 +85,8 @@ pub(super) struct FieldNames {
 }
 
 impl FieldNames {
-    /// Chooses names for the inputs and outputs of all examples together, so that a field has the
-    /// same name in every example. Fields whose names are already valid are named first, so that no
-    /// other field takes these names.
+    /// Chooses names for the inputs and outputs of all examples together, so that a field has the same name in every
+    /// example. Fields whose names are already valid are named first, so that no other field takes these names.
     pub(super) fn of(inputs: &BTreeSet<&str>, outputs: &BTreeSet<&str>, beside: &[&str]) -> Self {
         let mut taken: BTreeSet<String> = TAKEN
             .iter()
@@ -123,8 +122,8 @@ impl FieldNames {
     }
 }
 
-/// Whether a name is valid in Python without a change. Names that begin with `model_` are reserved
-/// by pydantic, and a field that begins with `_` is hidden.
+/// Whether a name is valid in Python without a change. Names that begin with `model_` are reserved by pydantic, and a
+/// field that begins with `_` is hidden.
 fn serves(name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.starts_with(|first: char| first.is_ascii_alphabetic())

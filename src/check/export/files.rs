@@ -20,8 +20,8 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 /// The fields of the input, and those of the output.
 type Both = (Map<String, Value>, Map<String, Value>);
 
-/// Reads the whole input and the whole output. The pipeline may have put anything into the folder,
-/// so no link that leads out of it is followed.
+/// Reads the whole input and the whole output. The pipeline may have put anything into the folder, so no link that
+/// leads out of it is followed.
 pub(super) fn read(
     registry: Registry,
     folder: &Beneath,
@@ -49,8 +49,8 @@ pub(super) fn read(
         false => Map::from_iter([(key.to_owned(), Value::from(input))]),
     };
     let outputs = fields("output", &output);
-    // The stored input of a probe may contain more than the pipeline was given, and the stored
-    // output more than it answered.
+    // The stored input of a probe may contain more than the pipeline was given, and the stored output more than it
+    // answered.
     let (inputs, outputs) = match registry.kind(&of.probe) {
         Some(kind) => kind.example(inputs, outputs).ok_or(LeftOut::NotWhole)?,
         None => (inputs, outputs),

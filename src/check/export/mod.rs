@@ -1,8 +1,6 @@
-//! Exports the invocations of a run that are good enough to learn from, as a data set with inputs,
-//! outputs and scores.
+//! Exports the invocations of a run that are good enough to learn from, as a data set with inputs, outputs and scores.
 //!
-//! A data set contains an invocation as a whole or not at all. Invocations that are left out are
-//! counted by reason.
+//! A data set contains an invocation as a whole or not at all. Invocations that are left out are counted by reason.
 
 mod fields;
 mod files;
@@ -26,8 +24,7 @@ use kelvin_github::publish::mask::Masker;
 use kelvin_page::listed;
 use kelvin_record::{CaseValue, Direction, ScoredInvocation, probe_of};
 
-/// The tolerance of the comparison with the lowest passing score: .7 may be stored as
-/// .6999999999999999.
+/// The tolerance of the comparison with the lowest passing score: .7 may be stored as .6999999999999999.
 const GUARD: f64 = 1e-9;
 
 /// The inputs of an export.
@@ -55,8 +52,7 @@ pub(crate) struct ExportRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DataSetForm {
-    /// One object per line, with the inputs, the outputs and the indicators in objects of their
-    /// own.
+    /// One object per line, with the inputs, the outputs and the indicators in objects of their own.
     Jsonl,
     /// One flat object per line, whose keys DSPy can use as the fields of a signature.
     Dspy,
@@ -81,8 +77,7 @@ pub(crate) struct Manifest {
     pub(crate) input_keys: Vec<String>,
     /// The keys of the outputs.
     pub(crate) output_keys: Vec<String>,
-    /// The old name of each field that had to be renamed, by the new key: `output_class` for
-    /// `outputs.class`.
+    /// The old name of each field that had to be renamed, by the new key: `output_class` for `outputs.class`.
     pub(crate) renamed: BTreeMap<String, String>,
     /// The key of the score.
     pub(crate) score_key: &'static str,
@@ -116,8 +111,7 @@ pub(crate) enum LeftOut {
     BelowMinScore,
     /// The invocation has no score.
     NoScore,
-    /// The input was changed on purpose, so the output is not an example of a good answer to a real
-    /// input.
+    /// The input was changed on purpose, so the output is not an example of a good answer to a real input.
     Variant,
     /// The input is not in the folder, or is empty.
     NoInput,
@@ -356,8 +350,8 @@ fn scored(
     Ok((all.collect(), id.to_owned()))
 }
 
-/// The invocations of a case with their values of one metric: one for each repeat, and for each
-/// variant if the metric records variants.
+/// The invocations of a case with their values of one metric: one for each repeat, and for each variant if the metric
+/// records variants.
 fn of_case(probe: &str, case: &str, value: &CaseValue) -> Vec<ScoredInvocation> {
     let of = |variant: Option<&str>, values: &[Option<f64>]| -> Vec<ScoredInvocation> {
         let repeats = (1..).zip(values.to_vec());

@@ -1,6 +1,6 @@
-//! Removes personal data and credentials that can be recognised by their form: e-mail addresses,
-//! bank account numbers with valid check digits, and the value behind `token=`. A data set is given
-//! to other people; the run that it was made from is not.
+//! Removes personal data and credentials that can be recognised by their form: e-mail addresses, bank account numbers
+//! with valid check digits, and the value behind `token=`. A data set is given to other people; the run that it was
+//! made from is not.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -103,8 +103,7 @@ fn account_at_start(text: &str) -> Option<usize> {
     (is_whole && is_right(&number)).then_some(end)
 }
 
-/// Whether the check digits are valid: the remainder of a division by 97 has to be 1 (ISO 13616,
-/// ISO 7064 MOD 97-10).
+/// Whether the check digits are valid: the remainder of a division by 97 has to be 1 (ISO 13616, ISO 7064 MOD 97-10).
 fn is_right(number: &str) -> bool {
     let (head, rest) = number.split_at(4);
     let digits = rest

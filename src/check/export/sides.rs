@@ -1,7 +1,6 @@
-//! Decides on which side of the split an example is. All examples of one item are on the same side:
-//! its repeats, its variants, and the scenarios that a matrix makes of it. Items with the same
-//! input are on the same side too. The side depends only on the item, so adding an item moves no
-//! other.
+//! Decides on which side of the split an example is. All examples of one item are on the same side: its repeats, its
+//! variants, and the scenarios that a matrix makes of it. Items with the same input are on the same side too. The side
+//! depends only on the item, so adding an item moves no other.
 
 use std::collections::BTreeMap;
 

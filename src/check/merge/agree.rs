@@ -11,8 +11,8 @@ use kelvin_record::{Ending, Nouns, Shard};
 /// How to run the shards again.
 const AGAIN: &str = "run its shards again on one commit with one configuration, and merge then";
 
-/// Checks that every shard exists exactly once, that all belong to the same run, and that each
-/// contains only its own cases.
+/// Checks that every shard exists exactly once, that all belong to the same run, and that each contains only its own
+/// cases.
 pub(super) fn check(found: &[FoundShard]) -> Result<(), Misuse> {
     for pair in found.windows(2) {
         let [one, other] = pair else { continue };

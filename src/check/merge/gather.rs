@@ -14,8 +14,8 @@ use kelvin_record::Shard;
 
 /// The name of a report in its folder.
 const REPORT: &str = "report.json";
-/// How many levels below a named folder a report may be: each artifact is downloaded into a folder,
-/// and may itself contain a folder.
+/// How many levels below a named folder a report may be: each artifact is downloaded into a folder, and may itself
+/// contain a folder.
 const DEPTH: usize = 3;
 /// A run never writes a larger file.
 const MOST_BYTES: u64 = 1 << 30;
@@ -51,8 +51,7 @@ impl fmt::Display for FoundShard {
 ///
 /// # Errors
 ///
-/// Fails if a path does not exist or contains no report, or if a report is damaged or is not that
-/// of a shard.
+/// Fails if a path does not exist or contains no report, or if a report is damaged or is not that of a shard.
 pub(super) fn shards(paths: &[PathBuf], registry: Registry) -> anyhow::Result<Vec<FoundShard>> {
     let mut files = BTreeSet::new();
     for path in paths {
@@ -86,8 +85,7 @@ pub(super) fn shards(paths: &[PathBuf], registry: Registry) -> anyhow::Result<Ve
     Ok(found)
 }
 
-/// Collects the run reports in a folder. If the folder itself has no report, the folders in it are
-/// searched.
+/// Collects the run reports in a folder. If the folder itself has no report, the folders in it are searched.
 fn look(folder: &Path, depth: usize, files: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
     let report = folder.join(REPORT);
     // A run that crashed leaves the reports of cases, and no report of the run.
@@ -110,8 +108,8 @@ fn look(folder: &Path, depth: usize, files: &mut BTreeSet<PathBuf>) -> anyhow::R
     Ok(())
 }
 
-/// Whether a report is about a single case: such reports are below the report of the run, together
-/// with the inputs of the case.
+/// Whether a report is about a single case: such reports are below the report of the run, together with the inputs of
+/// the case.
 fn is_of_a_case(report: &Path) -> bool {
     let folder = report.parent().unwrap_or(Path::new("."));
     folder.join("baseline").is_dir()

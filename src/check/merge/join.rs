@@ -65,8 +65,7 @@ fn stopped(found: &[FoundShard]) -> impl Iterator<Item = Ending> {
     endings.filter(|ending| !matches!(ending, Ending::Complete | Ending::Failed))
 }
 
-/// Joins the sections of one probe from all shards. A shard without any measurement does not make
-/// the whole fail.
+/// Joins the sections of one probe from all shards. A shard without any measurement does not make the whole fail.
 fn joined(shares: Vec<Box<dyn AnySection>>) -> Option<Box<dyn AnySection>> {
     let endings: Vec<Ending> = shares.iter().map(|share| share.ending()).collect();
     let mut shares = shares.into_iter();
@@ -124,8 +123,8 @@ fn item_seconds(found: &[FoundShard]) -> BTreeMap<String, BTreeMap<String, Vec<f
     all
 }
 
-/// The notices of the shards about their items, without duplicates. Notices about figures are made
-/// again from the joined figures.
+/// The notices of the shards about their items, without duplicates. Notices about figures are made again from the
+/// joined figures.
 fn notices(found: &[FoundShard]) -> Vec<Notice> {
     let mut most: BTreeMap<&Notice, usize> = BTreeMap::new();
     let told_anew: Vec<BTreeSet<Notice>> = found

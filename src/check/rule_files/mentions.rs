@@ -178,8 +178,8 @@ impl<'f> Reached<'f> {
         let folders = self.named.iter().filter_map(|path| path.parent());
         let is_own = |folder: &&Path| !self.files.below.starts_with(folder);
         let folders: Vec<PathBuf> = folders.filter(is_own).map(Path::to_path_buf).collect();
-        // A program that lists the folder of the configuration may find a check there, but that
-        // does not make the check a part of the program.
+        // A program that lists the folder of the configuration may find a check there, but that does not make the check
+        // a part of the program.
         let below = self.files.below;
         self.folders.retain(|folder| !below.starts_with(folder));
         self.folders.extend(folders);
@@ -221,9 +221,9 @@ impl<'f> Reached<'f> {
         }
     }
 
-    /// Adds the files that a text names. `beside`: the folder of the file with the text, or the
-    /// folder in which it is run. None for a text that is run in a workspace: paths in it are
-    /// relative to the workspace, unless they use the variable.
+    /// Adds the files that a text names. `beside`: the folder of the file with the text, or the folder in which it is
+    /// run. None for a text that is run in a workspace: paths in it are relative to the workspace, unless they use the
+    /// variable.
     pub(super) fn look_through(&mut self, text: &str, beside: Option<&Path>) {
         let text: String = text
             .chars()

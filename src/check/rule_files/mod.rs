@@ -1,11 +1,11 @@
-//! Finds the files that define what is measured and that a change edits: those that a setting
-//! names, and those that a check reads or runs without a setting.
+//! Finds the files that define what is measured and that a change edits: those that a setting names, and those that a
+//! check reads or runs without a setting.
 //!
-//! Without running a program, nobody can know which files it reads. So texts are searched for file
-//! names: the command lines of the checks, every file that they name, and so on. A file that is
-//! found by mistake costs another measurement; a file that is missed is an edit that nobody judges.
-//! Therefore some texts count as reading a whole folder, except the known files of the pipeline: a
-//! text that names or lists a folder, and one that starts a tool which finds its files itself.
+//! Without running a program, nobody can know which files it reads. So texts are searched for file names: the command
+//! lines of the checks, every file that they name, and so on. A file that is found by mistake costs another
+//! measurement; a file that is missed is an edit that nobody judges. Therefore some texts count as reading a whole
+//! folder, except the known files of the pipeline: a text that names or lists a folder, and one that starts a tool
+//! which finds its files itself.
 
 mod mentions;
 
@@ -23,8 +23,8 @@ use mentions::{Files, Reached};
 
 /// Labels of files that are reported but not used for a measurement: items, which are compared one by one.
 const OF_ITEMS: [&str; 3] = ["golden set", "corpus", "prompts"];
-/// The label of the file of scenarios. Only its expectations define what is measured: the expected
-/// value, the scenario's own invariants, and its template.
+/// The label of the file of scenarios. Only its expectations define what is measured: the expected value, the
+/// scenario's own invariants, and its template.
 const SCENARIOS: &str = "scenarios";
 /// The label of the template.
 pub(super) const TEMPLATE: &str = "template of the workspace";
@@ -198,9 +198,8 @@ fn pipeline<'f>(config: &Config, files: &'f Files<'f>) -> Reached<'f> {
     reached.with_neighbours()
 }
 
-/// The files that the commands of pipelines, judges and checks name, and those that such files name
-/// in turn, each with its text. `all`: the files of the repository, relative to `top`; `below`: the
-/// folder of the configuration.
+/// The files that the commands of pipelines, judges and checks name, and those that such files name in turn, each with
+/// its text. `all`: the files of the repository, relative to `top`; `below`: the folder of the configuration.
 pub(super) fn scripts(
     config: &Config,
     (top, below): (&Path, &Path),
@@ -229,8 +228,8 @@ fn checks<'f, 's>(
 ) -> Reached<'f> {
     let mut reached = Reached::of(files);
     for command in config.checking_commands() {
-        // A command with a file of answers as its input scores that file beside the configuration;
-        // all other commands run in a workspace.
+        // A command with a file of answers as its input scores that file beside the configuration; all other commands
+        // run in a workspace.
         match command.contains("{input}") {
             true => reached.look_through(
                 &command.replace("{root}", "$KELVIN_ROOT"),

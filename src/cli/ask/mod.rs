@@ -1,5 +1,5 @@
-//! Asks a person questions one after the other. Each answer is a typed line, so that a screen
-//! reader, a slow connection or a script can answer; the trait also lets tests answer.
+//! Asks a person questions one after the other. Each answer is a typed line, so that a screen reader, a slow connection
+//! or a script can answer; the trait also lets tests answer.
 
 #[cfg(test)]
 mod script;
@@ -42,8 +42,7 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Asks for one of the choices by its number and returns its index. An empty line means the
-/// default, if there is one.
+/// Asks for one of the choices by its number and returns its index. An empty line means the default, if there is one.
 pub(super) fn one(
     ask: &dyn Ask,
     question: &str,
@@ -122,9 +121,8 @@ fn yes_or_no(line: &str) -> Result<bool, String> {
     }
 }
 
-/// Reads each answer as a line, which the terminal lets a person edit until Enter is pressed. The
-/// crate `dialoguer` reads its lines key by key, and ignores Ctrl-D, which ends the input of every
-/// other program.
+/// Reads each answer as a line, which the terminal lets a person edit until Enter is pressed. The crate `dialoguer`
+/// reads its lines key by key, and ignores Ctrl-D, which ends the input of every other program.
 pub(super) struct Terminal;
 
 impl Ask for Terminal {
@@ -174,9 +172,8 @@ fn read(prompt: &str) -> io::Result<String> {
     let mut stderr = anstream::stderr();
     write!(stderr, "{prompt}")?;
     stderr.flush()?;
-    // Reading a line blocks, and a signal would not end it, so the program first waits for input. A
-    // pipe whose writer has closed it still contains the written lines, so it is read without
-    // waiting.
+    // Reading a line blocks, and a signal would not end it, so the program first waits for input. A pipe whose writer
+    // has closed it still contains the written lines, so it is read without waiting.
     if io::stdin().is_terminal() && !signal::can_read(io::stdin().as_fd()) {
         return Err(ErrorKind::Interrupted.into());
     }

@@ -181,8 +181,7 @@ fn next(args: &CalibrateArgs, calibrated: &Calibrated) -> String {
     }
 }
 
-/// A finished trial is a success, whatever its result is; with `strict`, the result decides the
-/// exit code.
+/// A finished trial is a success, whatever its result is; with `strict`, the result decides the exit code.
 fn exit(calibrated: &Calibrated, strict: bool) -> Exit {
     match &calibrated.record {
         None => Exit::Interrupted,

@@ -1,5 +1,5 @@
-//! `kelvin demo`: shows a pipeline, a change that makes it worse, and the verdict. It runs the same
-//! commands that a person would run, in a new repository, and all its output is real.
+//! `kelvin demo`: shows a pipeline, a change that makes it worse, and the verdict. It runs the same commands that a
+//! person would run, in a new repository, and all its output is real.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

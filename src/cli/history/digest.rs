@@ -99,8 +99,7 @@ pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit>
     super::deliver(&text, file, &next(&again, &summary))
 }
 
-/// If a metric dropped, the next step compares versions; otherwise it shows how each metric
-/// developed.
+/// If a metric dropped, the next step compares versions; otherwise it shows how each metric developed.
 fn next(args: &DigestArgs, summary: &Summary) -> Again {
     if let Some(traces) = &args.traces {
         return Again::kelvin("rescore quality").word(traces);

@@ -14,8 +14,8 @@ use kelvin_record::{Direction, probe_of};
 /// How many metrics have a column by default; with an option, all of them have one.
 const COLUMNS: usize = 3;
 
-/// The runs of each configuration, one per line, and then the values of each metric over time as a
-/// line. An axis shows the whole scale of its metric, so that a small change looks small.
+/// The runs of each configuration, one per line, and then the values of each metric over time as a line. An axis shows
+/// the whole scale of its metric, so that a small change looks small.
 pub(super) fn page(runs: &[ListedRun], releases: &Releases, all: bool, config: &Path) -> String {
     let again = |command| Again::kelvin(command).config(config);
     if runs.is_empty() {
@@ -56,15 +56,14 @@ fn of_configuration(
         .filter(|(_, figure)| all || figure.is_shown_first())
         .map(|(id, _)| id.as_str())
         .collect();
-    // If the lines must fit a terminal, the table has room only for metrics that are better when
-    // higher; a failure rate has its own line below.
+    // If the lines must fit a terminal, the table has room only for metrics that are better when higher; a failure rate
+    // has its own line below.
     let is_value = |id: &&&str| {
         let figure = runs.iter().rev().find_map(|run| run.metrics.get(**id));
         all || figure.is_some_and(|figure| figure.direction == Direction::Higher)
     };
     let mut columns: Vec<&str> = ids.iter().filter(is_value).copied().collect();
-    // The figure of a whole probe is more important than the figure of a part, such as one type of
-    // evidence.
+    // The figure of a whole probe is more important than the figure of a part, such as one type of evidence.
     columns.sort_by_key(|id| id.matches('.').count());
     columns.truncate(if all { columns.len() } else { COLUMNS });
     let mut page = format!("{}: {}\n", safe::line(name), counted(runs.len(), "run"));

@@ -1,5 +1,5 @@
-//! `kelvin history`: lists the runs of this machine, and summarises what the stored reports say
-//! about a period or a version.
+//! `kelvin history`: lists the runs of this machine, and summarises what the stored reports say about a period or a
+//! version.
 
 mod digest;
 mod list;
@@ -79,8 +79,8 @@ enum ListFormat {
     Markdown,
 }
 
-/// Records a check, unless recording was turned off. If the history cannot be written, there is
-/// only a notice: the check is valid without it.
+/// Records a check, unless recording was turned off. If the history cannot be written, there is only a notice: the
+/// check is valid without it.
 pub(super) fn record(registry: Registry, config: &Path, report: &Report, off: bool) {
     if !off {
         warn(check::record(registry, config, report));

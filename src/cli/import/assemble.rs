@@ -1,5 +1,4 @@
-//! Makes one case from each trace: the input of its root span, and the passages that were found
-//! during the trace.
+//! Makes one case from each trace: the input of its root span, and the passages that were found during the trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,8 +72,7 @@ pub(super) fn cases(
     (cases, unused)
 }
 
-/// The spans of a trace, grouped by their distance from the root, and notes about anything unusual
-/// in its roots.
+/// The spans of a trace, grouped by their distance from the root, and notes about anything unusual in its roots.
 fn levels(spans: &[RecordedSpan]) -> (Vec<Vec<&RecordedSpan>>, Option<String>) {
     let ids: BTreeSet<&str> = spans.iter().map(|span| &*span.id).collect();
     let has_trace = spans.iter().any(|span| span.is_trace);
@@ -196,8 +194,8 @@ fn case(spans: &[RecordedSpan], with_errors: bool) -> Result<TraceCase, String> 
     take_input(&mut case, chosen)?;
     take_passages(&mut case, spans);
     case.answer = root.output.as_ref().or(chosen.output.as_ref()).map(answer);
-    // The input of an agent may contain one of its own earlier answers. A short answer, such as a
-    // class, occurs in many inputs by chance.
+    // The input of an agent may contain one of its own earlier answers. A short answer, such as a class, occurs in many
+    // inputs by chance.
     const TELLING: usize = 24;
     if let Some(Value::String(answer)) = &case.answer
         && answer.len() >= TELLING
@@ -244,8 +242,7 @@ fn take_input(case: &mut TraceCase, span: &RecordedSpan) -> Result<(), String> {
     Ok(())
 }
 
-/// Copies the retrieved passages into the case, without duplicates: a search within a search
-/// records them twice.
+/// Copies the retrieved passages into the case, without duplicates: a search within a search records them twice.
 fn take_passages(case: &mut TraceCase, spans: &[RecordedSpan]) {
     let reranked = spans
         .iter()

@@ -1,5 +1,5 @@
-//! Reads the JSON values of a file. If each line is one value, only one line is in memory at a
-//! time, so a file may have any size.
+//! Reads the JSON values of a file. If each line is one value, only one line is in memory at a time, so a file may have
+//! any size.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -21,8 +21,8 @@ pub(super) struct UnreadPart {
 /// The largest single value in bytes: a value is held in memory several times.
 const LARGEST: u64 = 1 << 30;
 
-/// Passes each value of a file to `take`, with the position where it begins. Text that is not JSON,
-/// and values that `take` rejects, are noted.
+/// Passes each value of a file to `take`, with the position where it begins. Text that is not JSON, and values that
+/// `take` rejects, are noted.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Reads traces in the export formats of Langfuse (web page, API or files): traces with their
-//! observations, or observations alone.
+//! Reads traces in the export formats of Langfuse (web page, API or files): traces with their observations, or
+//! observations alone.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Converts conversations from the formats of several recording tools into the format of cases:
-//! messages with `role` and `content`.
+//! Converts conversations from the formats of several recording tools into the format of cases: messages with `role`
+//! and `content`.
 
 use serde_json::{Map, Value};
 
@@ -16,8 +16,7 @@ pub(super) fn conversation(value: &Value) -> Option<Vec<Value>> {
 /// A message in the format of cases; none if a value is not a message.
 fn message(value: &Value) -> Option<Value> {
     let object = value.as_object()?;
-    // LangChain: the fields of the message are in its field `kwargs`, and its class names the
-    // sender.
+    // LangChain: the fields of the message are in its field `kwargs`, and its class names the sender.
     let object = match object.get("kwargs").or_else(|| object.get("data")) {
         Some(Value::Object(inside)) if inside.contains_key("content") => inside,
         _ => object,
@@ -76,8 +75,8 @@ pub(super) fn joined(parts: &[Value]) -> Option<String> {
     texts.map(|texts| texts.join("\n\n"))
 }
 
-/// The messages up to the last message of the user, including the instructions right after it, and
-/// how many messages are left out: the pipeline should write those itself.
+/// The messages up to the last message of the user, including the instructions right after it, and how many messages
+/// are left out: the pipeline should write those itself.
 pub(super) fn unanswered(mut messages: Vec<Value>) -> (Vec<Value>, usize) {
     let is_of = |message: &Value, roles: &[&str]| {
         message["role"]

@@ -292,8 +292,7 @@ fn remove(fields: &mut Map<String, Value>, parts: &[String]) -> bool {
     }
 }
 
-/// Puts all traces on the list after removing what the rules find. Later steps show and write only
-/// this list.
+/// Puts all traces on the list after removing what the rules find. Later steps show and write only this list.
 fn redact(
     args: &ImportArgs,
     cases: Vec<TraceCase>,
@@ -354,8 +353,7 @@ fn redact(
     list.values = redactor.values();
 }
 
-/// The id of a trace as the name of a case. An id that an SDK generates is not private, whatever
-/// digits it contains.
+/// The id of a trace as the name of a case. An id that an SDK generates is not private, whatever digits it contains.
 fn clean_id(id: &str, redactor: &mut Redactor) -> String {
     let is_drawn = id.len() >= 32
         && id

@@ -1,5 +1,5 @@
-//! Reads spans in OTLP/JSON: requests of the protocol, one per file or one per line, or single
-//! spans as the SDK prints them.
+//! Reads spans in OTLP/JSON: requests of the protocol, one per file or one per line, or single spans as the SDK prints
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -48,8 +48,8 @@ pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), S
     })
 }
 
-/// The nested keys that contain spans, from the outside to the inside, in both spellings of the
-/// protocol and in those of other tools.
+/// The nested keys that contain spans, from the outside to the inside, in both spellings of the protocol and in those
+/// of other tools.
 const ROOMS: [&[&str]; 4] = [
     &["resourceSpans", "resource_spans", "batches"],
     &[
@@ -289,8 +289,7 @@ impl Events {
     }
 }
 
-/// Joins a list that is split over many attributes, such as `llm.input_messages.0.message.role`,
-/// into its objects.
+/// Joins a list that is split over many attributes, such as `llm.input_messages.0.message.role`, into its objects.
 fn spread(attributes: &Attributes, list: &str, inside: &str) -> Vec<Map<String, Value>> {
     let mut items: BTreeMap<usize, Map<String, Value>> = BTreeMap::new();
     for (name, value) in attributes.range(format!("{list}.")..) {

@@ -1,6 +1,5 @@
-//! Replaces private data in a text by its kind: an e-mail address becomes `[email 1]`, and the same
-//! address becomes the same words wherever it occurs. No rule can find data without a fixed form,
-//! such as a name.
+//! Replaces private data in a text by its kind: an e-mail address becomes `[email 1]`, and the same address becomes the
+//! same words wherever it occurs. No rule can find data without a fixed form, such as a name.
 
 use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
@@ -137,8 +136,7 @@ impl Redactor {
         }
     }
 
-    /// Makes sure that numbers that already occur in a text, such as `[email 4]`, are not used for
-    /// another value.
+    /// Makes sure that numbers that already occur in a text, such as `[email 4]`, are not used for another value.
     pub(super) fn reserve(&mut self, text: &str) {
         for found in PLACEHOLDER.captures_iter(text) {
             let number: usize = found[2].parse().unwrap_or_default();
@@ -171,8 +169,8 @@ impl Redactor {
             return text.to_owned();
         }
         found.sort_by(|(one, _), (two, _)| one.start.cmp(&two.start).then(two.end.cmp(&one.end)));
-        // Overlapping matches are replaced as one match, so that no part of them is left; the name
-        // comes from the first rule.
+        // Overlapping matches are replaced as one match, so that no part of them is left; the name comes from the first
+        // rule.
         let mut joined: Vec<(Range<usize>, usize)> = Vec::new();
         for (span, order) in found {
             match joined.last_mut() {
@@ -210,8 +208,7 @@ impl Redactor {
         format!("[{name} {number}]")
     }
 
-    /// A copy of a value in which everything is replaced that the rules find in its texts, field
-    /// names and numbers.
+    /// A copy of a value in which everything is replaced that the rules find in its texts, field names and numbers.
     pub(super) fn value(&mut self, value: Value, counts: &mut RuleCounts) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text, counts)),
@@ -231,8 +228,7 @@ impl Redactor {
         }
     }
 
-    /// Does the same for the fields of an object. The name of a field may show that its text is a
-    /// key.
+    /// Does the same for the fields of an object. The name of a field may show that its text is a key.
     pub(super) fn fields(
         &mut self,
         fields: Map<String, Value>,
@@ -259,8 +255,7 @@ impl Redactor {
     }
 }
 
-/// A text without the numbers of the placeholders, for comparing texts that were redacted in two
-/// runs.
+/// A text without the numbers of the placeholders, for comparing texts that were redacted in two runs.
 pub(super) fn without_numbers(text: &str) -> String {
     PLACEHOLDER.replace_all(text, "[$1]").into_owned()
 }
@@ -305,8 +300,7 @@ fn keys(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a character may separate two groups of a number: a space or a hyphen, including
-/// non-breaking forms.
+/// Whether a character may separate two groups of a number: a space or a hyphen, including non-breaking forms.
 const fn is_between(sign: char) -> bool {
     matches!(
         sign,
@@ -314,8 +308,8 @@ const fn is_between(sign: char) -> bool {
     )
 }
 
-/// The groups of letters and digits in a text, and whether each group follows the previous one
-/// after a single separator.
+/// The groups of letters and digits in a text, and whether each group follows the previous one after a single
+/// separator.
 fn groups(text: &str, is_part: impl Fn(char) -> bool) -> Vec<(Range<usize>, bool)> {
     let mut groups: Vec<(Range<usize>, bool)> = Vec::new();
     let mut open: Option<usize> = None;
@@ -405,8 +399,8 @@ fn cards(text: &str) -> Vec<Range<usize>> {
     found.into_iter().filter(is_alone).collect()
 }
 
-/// Whether a card number may begin like this and have this length. This check is needed because one
-/// in ten times and ids has a valid check digit.
+/// Whether a card number may begin like this and have this length. This check is needed because one in ten times and
+/// ids has a valid check digit.
 fn begins_like_a_card(digits: &str) -> bool {
     let begins = |beginnings: &[&str]| beginnings.iter().any(|begin| digits.starts_with(begin));
     match digits.len() {
@@ -448,8 +442,7 @@ fn ibans(text: &str) -> Vec<Range<usize>> {
     })
 }
 
-/// The remainder of an account number divided by 97, with the country and the check digits moved to
-/// the end.
+/// The remainder of an account number divided by 97, with the country and the check digits moved to the end.
 fn remainder_of_iban(iban: &str) -> u32 {
     let turned = iban[4..].bytes().chain(iban[..4].bytes());
     turned.fold(0, |remainder, byte| {

@@ -69,8 +69,8 @@ pub(super) struct ReviewList {
 const SHOWN: usize = 72;
 
 impl ReviewList {
-    /// Leaves out cases that a file already has, by id or by equal input. The numbers in
-    /// placeholders are ignored, because two imports number the values differently.
+    /// Leaves out cases that a file already has, by id or by equal input. The numbers in placeholders are ignored,
+    /// because two imports number the values differently.
     pub(super) fn compare(&mut self, store: &CaseStore) {
         let known = store.ids();
         let contents: BTreeMap<String, String> = store

@@ -1,5 +1,5 @@
-//! The data that are read from a span, whichever tool recorded it, and the texts of the documents
-//! that a search returned.
+//! The data that are read from a span, whichever tool recorded it, and the texts of the documents that a search
+//! returned.
 
 use serde_json::{Map, Value};
 

@@ -24,13 +24,11 @@ pub(super) struct CaseStore {
 const IDS: [&str; 4] = ["id", "case_id", "trace_id", "kelvin_id"];
 
 impl CaseStore {
-    /// Checks the file before the traces are read, so that a path that cannot be written is
-    /// reported at once.
+    /// Checks the file before the traces are read, so that a path that cannot be written is reported at once.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] if the file exists and may be neither extended nor overwritten, or if it cannot
-    /// be extended.
+    /// A [`Misuse`] if the file exists and may be neither extended nor overwritten, or if it cannot be extended.
     pub(super) fn open(path: &Path, add: bool, force: bool) -> Result<Self, Misuse> {
         let shown = safe::line(&path.display().to_string());
         let mut store = Self {

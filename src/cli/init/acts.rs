@@ -1,5 +1,4 @@
-//! Sets up the probe for an agent: its task, the folder in which it works, and the command that
-//! checks its result.
+//! Sets up the probe for an agent: its task, the folder in which it works, and the command that checks its result.
 
 use super::kind::is_text;
 use super::steps::Steps;

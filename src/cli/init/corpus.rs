@@ -113,9 +113,8 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
     }
 }
 
-/// Determines which fields of a record are the name, the label and the turns of a case. A label is
-/// never given to the pipeline, and turns are given only to a pipeline that asks for its
-/// conversation.
+/// Determines which fields of a record are the name, the label and the turns of a case. A label is never given to the
+/// pipeline, and turns are given only to a pipeline that asks for its conversation.
 fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::Result<()> {
     steps.said.fields.clear();
     let Some(file) = survey.file(cases) else {
@@ -147,8 +146,7 @@ fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::R
     Ok(())
 }
 
-/// The path at which a folder is needed but something else exists: the path itself, or one of its
-/// parents.
+/// The path at which a folder is needed but something else exists: the path itself, or one of its parents.
 fn in_the_way(folder: &Path) -> Option<PathBuf> {
     let is_no_folder = |path: &&Path| path.symlink_metadata().is_ok() && !path.is_dir();
     folder.ancestors().find(is_no_folder).map(Path::to_path_buf)

@@ -1,5 +1,4 @@
-//! Determines which field of the output is the decision. Nobody is asked if a trial run leaves no
-//! doubt.
+//! Determines which field of the output is the decision. Nobody is asked if a trial run leaves no doubt.
 
 use anyhow::anyhow;
 use serde_json::{Map, Value};

@@ -1,5 +1,5 @@
-//! Finds the evaluators that a project already has, and writes the configuration that runs them. It
-//! only reads files and starts nothing.
+//! Finds the evaluators that a project already has, and writes the configuration that runs them. It only reads files
+//! and starts nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -28,8 +28,7 @@ enum Tool {
     Pytest,
 }
 
-/// The path that starts the evaluator: its configuration, the file of a task, or the folder of its
-/// tests.
+/// The path that starts the evaluator: its configuration, the file of a task, or the folder of its tests.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Evaluator {
     tool: Tool,

@@ -59,8 +59,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The field to use if nobody names one: the only field, or the only field called `decision`; a
-    /// field at the top takes precedence.
+    /// The field to use if nobody names one: the only field, or the only field called `decision`; a field at the top
+    /// takes precedence.
     pub(super) fn obvious(&self) -> Option<&Field<'a>> {
         if let [only] = &self.usable[..] {
             return Some(only);
@@ -91,8 +91,8 @@ impl<'a> Fields<'a> {
 }
 
 impl Field<'_> {
-    /// The field as it is written in the configuration: a key at the top by itself, and any other
-    /// field as a JSON pointer.
+    /// The field as it is written in the configuration: a key at the top by itself, and any other field as a JSON
+    /// pointer.
     pub(super) fn written(&self) -> String {
         match self.path[..] {
             [key] if !key.trim().is_empty() && !key.starts_with('/') => key.to_owned(),

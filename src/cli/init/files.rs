@@ -40,8 +40,8 @@ impl Target {
         self.repository.is_some()
     }
 
-    /// The workflows with their paths on GitHub: the one that measures, the one that publishes,
-    /// and, if a comment can ask for a measurement, the one that reads it.
+    /// The workflows with their paths on GitHub: the one that measures, the one that publishes, and, if a comment can
+    /// ask for a measurement, the one that reads it.
     pub(super) fn workflows(&self, on: WorkflowTrigger) -> Vec<(PathBuf, String)> {
         let top = self.repository.as_ref().unwrap_or(&self.root);
         let config = self.config.strip_prefix(top).unwrap_or(&self.config);

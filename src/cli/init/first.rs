@@ -1,5 +1,4 @@
-//! Makes the first report: after the files are written, the pipeline is measured on a few items, if
-//! the person agrees.
+//! Makes the first report: after the files are written, the pipeline is measured on a few items, if the person agrees.
 
 use super::kind::PipelineKind::Decides;
 use super::steps::Steps;
@@ -11,13 +10,12 @@ use kelvin_page::counted;
 /// How many items are measured if each of them is independent of the others.
 const ITEMS: usize = 3;
 
-/// How many seconds the first report may take, judging by the time of the trial call. It applies if
-/// cases exchange units with each other: the more of them are measured, the more can be said.
+/// How many seconds the first report may take, judging by the time of the trial call. It applies if cases exchange
+/// units with each other: the more of them are measured, the more can be said.
 const SECONDS: f64 = 60.0;
 
-/// Asks whether the first items should be measured now. `seconds` is the time of one call, if one
-/// was made. Returns their names, or an empty list for all of them; none if the person does not
-/// agree.
+/// Asks whether the first items should be measured now. `seconds` is the time of one call, if one was made. Returns
+/// their names, or an empty list for all of them; none if the person does not agree.
 pub(super) fn offer(
     steps: &mut Steps<'_>,
     seconds: Option<f64>,

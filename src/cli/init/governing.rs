@@ -55,8 +55,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
             ))?;
         }
     }
-    // Cases may have a section `System` without being chats. The messages of a record keep their
-    // positions anyway.
+    // Cases may have a section `System` without being chats. The messages of a record keep their positions anyway.
     let are_chats = found.contains_key(LAST_USER_TURN);
     let turns = TURNS
         .iter()

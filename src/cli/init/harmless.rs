@@ -1,6 +1,5 @@
-//! The files that a new configuration proposes as harmless: the pages at the top of the project. A
-//! folder such as `docs` is not proposed: the pipeline may search it, and such a search lists the
-//! folder instead of naming its files.
+//! The files that a new configuration proposes as harmless: the pages at the top of the project. A folder such as
+//! `docs` is not proposed: the pipeline may search it, and such a search lists the folder instead of naming its files.
 
 use std::path::Path;
 

@@ -12,8 +12,8 @@ use super::files::Target;
 /// The lines that make git ignore the output folder, the cache and the history.
 const OWN: &[&str] = &["/kelvin/", "/.kelvin-cache/", "/.kelvin/history.db*"];
 
-/// The new text of each `.gitignore` that lacks lines: the old lines and the missing ones. `left`:
-/// lines for the file at the top of the repository.
+/// The new text of each `.gitignore` that lacks lines: the old lines and the missing ones. `left`: lines for the file
+/// at the top of the repository.
 pub(super) fn files(
     target: &Target,
     left: &BTreeSet<String>,

@@ -158,8 +158,8 @@ pub(super) fn names_documents(value: &Value) -> bool {
     }
 }
 
-/// Whether a value is a list of turns that can be given to a pipeline one after the other. A list
-/// that contains answers of the pipeline is not one.
+/// Whether a value is a list of turns that can be given to a pipeline one after the other. A list that contains answers
+/// of the pipeline is not one.
 pub(super) fn are_turns(value: &Value) -> bool {
     let is_turn = |turn: &Value| match turn {
         Value::Object(fields) => fields.get("role").is_none_or(|role| role != "assistant"),
@@ -174,9 +174,8 @@ pub(super) fn is_text(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.trim().is_empty())
 }
 
-/// Determines the task of the pipeline: from the command line, from answers about decisions, or
-/// from a folder of Markdown cases. Otherwise the person is asked, and the form of the records
-/// decides which task is proposed.
+/// Determines the task of the pipeline: from the command line, from answers about decisions, or from a folder of
+/// Markdown cases. Otherwise the person is asked, and the form of the records decides which task is proposed.
 pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<PipelineKind> {
     if let Some(kind) = steps.said.kind {
         return Ok(kind);

@@ -40,8 +40,8 @@ pub(super) struct Look {
     pub(super) left: BTreeSet<String>,
     /// The changes to files that git tracks.
     pub(super) changed: Option<String>,
-    /// Whether the output contains the path of the input; a pipeline that reads the file has no
-    /// reason to write its path.
+    /// Whether the output contains the path of the input; a pipeline that reads the file has no reason to write its
+    /// path.
     pub(super) names_its_input: bool,
 }
 
@@ -131,8 +131,7 @@ fn object(text: &[u8]) -> Option<Map<String, Value>> {
 impl Look {
     /// The result, for a person: the exit code, the time, the output and the printed text.
     pub(super) fn shown(&self) -> Vec<String> {
-        // A function that answered has no exit code, and neither has a command that was ended by a
-        // signal.
+        // A function that answered has no exit code, and neither has a command that was ended by a signal.
         let exit = match (self.outcome.exit, &self.outcome.result) {
             (Some(code), _) => format!("exit code {code}, "),
             (None, Ok(_)) => String::new(),
@@ -204,8 +203,7 @@ enum End {
     Tail,
 }
 
-/// The lines of a text, shortened if it is long: an error is usually at the end of the printed
-/// text.
+/// The lines of a text, shortened if it is long: an error is usually at the end of the printed text.
 fn part(text: &str, left_out: End) -> Vec<String> {
     let text = safe::lines(text.trim_end());
     let all: Vec<&str> = text.lines().collect();

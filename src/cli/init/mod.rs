@@ -106,15 +106,13 @@ pub(super) fn main(args: InitArgs, registry: Registry) -> anyhow::Result<Exit> {
     }
 }
 
-/// Finds out everything that is not known yet, and writes the files. All of them are written at the
-/// end, so that nothing changes if the user stops at a question. Returns the items that should be
-/// measured immediately.
+/// Finds out everything that is not known yet, and writes the files. All of them are written at the end, so that
+/// nothing changes if the user stops at a question. Returns the items that should be measured immediately.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if an answer is missing or wrong, or a file would be
-/// overwritten; any other error if the output of the pipeline contains no decision that could be
-/// compared.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if an answer is missing or wrong, or a file would be overwritten; any other
+/// error if the output of the pipeline contains no decision that could be compared.
 fn init(
     registry: Registry,
     request: &Request,

@@ -22,14 +22,13 @@ pub(super) struct Request {
     pub(super) governing_types: Vec<String>,
     /// The types of turns in the cases. No flag sets them, since they are read from the cases.
     pub(super) keep_order: Vec<String>,
-    /// The role of each field of a record, with its name in the file. No flag sets them, since they
-    /// are read from the file.
+    /// The role of each field of a record, with its name in the file. No flag sets them, since they are read from the
+    /// file.
     pub(super) fields: Vec<(String, String)>,
     /// The name of the language model that grades answers, and the address of its server.
     pub(super) judge: Option<String>,
     pub(super) address: Option<String>,
-    /// The folder that is copied for each run of an agent, and the command that checks the result
-    /// in the copy.
+    /// The folder that is copied for each run of an agent, and the command that checks the result in the copy.
     pub(super) workspace: Option<String>,
     pub(super) check: Option<String>,
     /// The pages that change no answer. No flag sets them, since they are found in the project.

@@ -52,8 +52,8 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
     steps.config().map(|_| ())
 }
 
-/// Records the roles of the fields in a file. If all fields already have the expected names and
-/// there are no other fields, the file is not needed.
+/// Records the roles of the fields in a file. If all fields already have the expected names and there are no other
+/// fields, the file is not needed.
 pub(super) fn name(
     steps: &mut Steps<'_>,
     record: &Map<String, Value>,

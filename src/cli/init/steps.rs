@@ -23,8 +23,8 @@ use kelvin_evidence::EvidenceSettings;
 use kelvin_page::safe;
 use kelvin_run::config::Config;
 
-/// Finds out everything that is not known yet, and writes the files. Returns the items that should
-/// be measured immediately: an empty list for all of them, and none if the user did not agree.
+/// Finds out everything that is not known yet, and writes the files. Returns the items that should be measured
+/// immediately: an empty list for all of them, and none if the user did not agree.
 pub(super) fn run(
     registry: Registry,
     request: &Request,
@@ -76,8 +76,7 @@ pub(super) fn run(
 pub(super) struct Steps<'a> {
     /// The kinds of probes that the program knows.
     pub(super) registry: Registry,
-    /// The answers from the command line, and later from the questions. No question is asked whose
-    /// answer is known.
+    /// The answers from the command line, and later from the questions. No question is asked whose answer is known.
     pub(super) said: Request,
     /// The person, if there is one.
     pub(super) ask: Option<&'a dyn Ask>,
@@ -86,8 +85,8 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Asks every question once, in order. No file is written before the last question is answered.
-    /// If the project already has evaluators, no more questions are needed.
+    /// Asks every question once, in order. No file is written before the last question is answered. If the project
+    /// already has evaluators, no more questions are needed.
     fn walk(
         &mut self,
         evaluators: &[Evaluator],
@@ -137,8 +136,7 @@ impl Steps<'_> {
         Ok(items)
     }
 
-    /// The file of records that `--cases` names, or the only such file; otherwise the person is
-    /// asked.
+    /// The file of records that `--cases` names, or the only such file; otherwise the person is asked.
     pub(super) fn records(&mut self, survey: &Survey, question: &str) -> anyhow::Result<String> {
         let path = match (&self.said.cases, survey.data.as_slice(), self.ask) {
             (Some(path), _, _) => path.clone(),
@@ -181,8 +179,7 @@ impl Steps<'_> {
         Ok(path)
     }
 
-    /// The pages that a change may touch without a run. Without git, nobody can tell which files a
-    /// change touches.
+    /// The pages that a change may touch without a run. Without git, nobody can tell which files a change touches.
     fn pages(&self, config: &str) -> Vec<String> {
         match self.target.is_in_git() {
             true => harmless::pages(&self.target.root, config),
@@ -190,8 +187,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Whether the configuration should run the evaluators that were found; yes if nobody can be
-    /// asked.
+    /// Whether the configuration should run the evaluators that were found; yes if nobody can be asked.
     fn takes(&mut self, evaluators: &[Evaluator]) -> anyhow::Result<bool> {
         let shown: Vec<String> = evaluators
             .iter()

@@ -1,5 +1,5 @@
-//! Examines the folder of a pipeline: Python functions that may be the pipeline, and files with
-//! records. No code is run.
+//! Examines the folder of a pipeline: Python functions that may be the pipeline, and files with records. No code is
+//! run.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -93,8 +93,8 @@ impl Survey {
         survey
     }
 
-    /// The functions that may be a pipeline of a kind, the most likely first. A function is likely
-    /// if its name contains a verb of that kind.
+    /// The functions that may be a pipeline of a kind, the most likely first. A function is likely if its name contains
+    /// a verb of that kind.
     pub(super) fn functions(&self, kind: PipelineKind) -> Vec<&str> {
         let mut functions: Vec<&str> = self.functions.iter().map(String::as_str).collect();
         functions.sort_by_key(|address| verb_in(address, kind).unwrap_or(usize::MAX));
@@ -125,9 +125,8 @@ impl Survey {
     }
 }
 
-/// The flag of `kelvin import` for a file of recorded traces, recognised by its first record or, if
-/// it is a single object, by its first key. Traces cannot be used as inputs directly, because they
-/// contain the answers.
+/// The flag of `kelvin import` for a file of recorded traces, recognised by its first record or, if it is a single
+/// object, by its first key. Traces cannot be used as inputs directly, because they contain the answers.
 fn flag_of_traces(text: &str, record: Option<&Map<String, Value>>) -> Option<&'static str> {
     let begin = text.trim_start().trim_start_matches('{').trim_start();
     let has = |name: &str| record.is_some_and(|record| record.contains_key(name));
@@ -141,8 +140,7 @@ fn flag_of_traces(text: &str, record: Option<&Map<String, Value>>) -> Option<&'s
     is_trace.then_some("--langfuse")
 }
 
-/// The position, in the list of a kind, of the verb in the name of a function; none if the name has
-/// no such verb.
+/// The position, in the list of a kind, of the verb in the name of a function; none if the name has no such verb.
 fn verb_in(address: &str, kind: PipelineKind) -> Option<usize> {
     let name = address.rsplit(':').next().unwrap_or(address).to_lowercase();
     let mut verbs = kind.verbs().iter();
@@ -158,8 +156,7 @@ pub(super) fn is_identifier(text: &str) -> bool {
         && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
-/// The public functions at the top level of a file that have parameters, and whether each has one
-/// for the conversation.
+/// The public functions at the top level of a file that have parameters, and whether each has one for the conversation.
 fn functions(file: &Path, below: &str) -> Vec<(String, bool)> {
     let name = below.rsplit('/').next().unwrap_or(below);
     let is_other = name.starts_with("test_")
@@ -197,8 +194,8 @@ fn functions(file: &Path, below: &str) -> Vec<(String, bool)> {
     found
 }
 
-/// Whether the function at the beginning of a text has a parameter for the token of a conversation.
-/// Its parameters may be on several lines.
+/// Whether the function at the beginning of a text has a parameter for the token of a conversation. Its parameters may
+/// be on several lines.
 fn asks_for_its_conversation(text: &str) -> bool {
     let (_, inside) = text.split_once('(').unwrap_or_default();
     let mut depth = 1_usize;

@@ -68,8 +68,8 @@ pub(super) fn is_function(text: &str) -> bool {
         .is_some_and(|(module, function)| names(module) && names(function))
 }
 
-/// The fields of a record that have other names in the file, as a mapping on one line under a key;
-/// empty if there are none.
+/// The fields of a record that have other names in the file, as a mapping on one line under a key; empty if there are
+/// none.
 fn fields(key: &str, said: &Request) -> String {
     let pairs: Vec<String> = said
         .fields
@@ -274,8 +274,7 @@ const OPTIONS: &str = "
 # retry: {max_attempts: 1, transient_exit_codes: [], retry_on_timeout: false}
 ";
 
-/// A text as a quoted value between braces; it may contain any characters, because JSON is also
-/// YAML.
+/// A text as a quoted value between braces; it may contain any characters, because JSON is also YAML.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -289,8 +288,8 @@ pub(super) fn in_a_list(branch: &str) -> String {
     }
 }
 
-/// The text of the workflow that publishes. `config` is the path of the configuration, if it is not
-/// the usual one. The name under which the reports are stored is read from that file.
+/// The text of the workflow that publishes. `config` is the path of the configuration, if it is not the usual one. The
+/// name under which the reports are stored is read from that file.
 pub(super) fn post(config: Option<&str>) -> String {
     let with = config.map_or_else(String::new, |path| {
         format!("        with: {{ config: {} }}\n", quoted(path))

@@ -112,8 +112,7 @@ fn show(steps: &mut Steps<'_>, look: &Look) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A command that writes the printed output to the file, if the pipeline printed its output instead
-/// of writing it.
+/// A command that writes the printed output to the file, if the pipeline printed its output instead of writing it.
 fn mended(look: &Look, run: &Option<String>) -> Option<String> {
     const OUTPUT: &str = "{output}";
     let run = run.as_deref().filter(|_| look.printed_its_output())?;

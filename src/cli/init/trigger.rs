@@ -60,9 +60,8 @@ impl WorkflowTrigger {
         }
     }
 
-    /// The text of the workflow that measures. `config` is the path of the configuration in the
-    /// repository, if it is not the usual one, and `branch` the branch whose pushes are measured as
-    /// the base of later changes.
+    /// The text of the workflow that measures. `config` is the path of the configuration in the repository, if it is
+    /// not the usual one, and `branch` the branch whose pushes are measured as the base of later changes.
     pub(super) fn measures(
         self,
         config: Option<&str>,

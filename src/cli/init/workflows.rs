@@ -1,5 +1,5 @@
-//! Writes the workflows for an existing configuration. No questions are asked, since workflows only
-//! name the configuration.
+//! Writes the workflows for an existing configuration. No questions are asked, since workflows only name the
+//! configuration.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,7 @@ pub(super) fn are_all(request: &Request, target: &Target) -> bool {
     is_alone && target.config.is_file()
 }
 
-/// Whether the workflows exist with exactly the text that would be written, so that a second `init`
-/// succeeds.
+/// Whether the workflows exist with exactly the text that would be written, so that a second `init` succeeds.
 pub(super) fn are_written(request: &Request, target: &Target) -> bool {
     let is_there = |(path, text): &(PathBuf, String)| {
         std::fs::read(path).is_ok_and(|there| there == text.as_bytes())
@@ -38,8 +37,7 @@ pub(super) fn are_written(request: &Request, target: &Target) -> bool {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] if the configuration is not valid, or if a workflow of that name has different
-/// content.
+/// A [`Misuse`] if the configuration is not valid, or if a workflow of that name has different content.
 pub(super) fn write(
     registry: Registry,
     request: &Request,

@@ -1,5 +1,5 @@
-//! The page on which a person says which of two answers is better. It is the only page of `kelvin
-//! view` that changes anything: the choices are written to the ledger of the project.
+//! The page on which a person says which of two answers is better. It is the only page of `kelvin view` that changes
+//! anything: the choices are written to the ledger of the project.
 
 use minijinja::{AutoEscape, Environment, context};
 
@@ -10,8 +10,7 @@ use crate::registry::overrides_naming;
 use kelvin_page::{counted, safe};
 
 const PAGE: &str = include_str!("label.html");
-/// The criterion under which the choices in the browser are counted; the same as for `kelvin label`
-/// without options.
+/// The criterion under which the choices in the browser are counted; the same as for `kelvin label` without options.
 const CRITERION: &str = "better";
 const PERSON: &str = "me";
 const PAIRS: usize = 10;

@@ -1,6 +1,6 @@
-//! The server of the page. Only programs on this machine can reach it, and only the page for labels
-//! changes anything, namely the ledger. A page of another site cannot read a response from it, even
-//! if the domain of that site resolves to this machine, and forms from such a page are rejected.
+//! The server of the page. Only programs on this machine can reach it, and only the page for labels changes anything,
+//! namely the ledger. A page of another site cannot read a response from it, even if the domain of that site resolves
+//! to this machine, and forms from such a page are rejected.
 
 use std::io;
 use std::net::SocketAddr;

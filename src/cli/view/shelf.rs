@@ -37,8 +37,7 @@ pub(super) struct Shelf {
 pub(super) struct ShelfState {
     /// A text that changes with the report; none if there is no report.
     report: Option<String>,
-    /// Whether a run is in progress, or was stopped early: then the report is missing or older than
-    /// the answers.
+    /// Whether a run is in progress, or was stopped early: then the report is missing or older than the answers.
     is_under_way: bool,
     /// How many answers the run has so far; none if that is not recorded, as outside a repository.
     answers: Option<usize>,
@@ -110,8 +109,7 @@ impl Shelf {
         Ok(page)
     }
 
-    /// The page of a run of the history. The history does not store inputs, so the page has no
-    /// comparison of texts.
+    /// The page of a run of the history. The history does not store inputs, so the page has no comparison of texts.
     pub(super) fn run(&self, id: &str) -> anyhow::Result<Vec<u8>> {
         let side = check::run(self.registry, &self.root, id)?;
         let mut page = Vec::new();

@@ -353,8 +353,7 @@ fn read(read: &ReadReports) -> Vec<Phrase> {
             counted(more, "more report")
         )));
     }
-    // No line begins with foreign text: at the beginning of a line, its first character could start
-    // a list.
+    // No line begins with foreign text: at the beginning of a line, its first character could start a list.
     said.extend(
         read.notices
             .iter()

@@ -27,8 +27,8 @@ const FALLS: usize = 10;
 /// The tags of each commit.
 type Releases = BTreeMap<String, Vec<String>>;
 
-/// The page of all runs that were read, with the reasons why some could not be read. `line`: the
-/// runs of the default branch, in the order of its history, in which falls are searched.
+/// The page of all runs that were read, with the reasons why some could not be read. `line`: the runs of the default
+/// branch, in the order of its history, in which falls are searched.
 pub(crate) fn history(
     (runs, line): (&[PastRun], &[PastRun]),
     found: &ReadReports,
@@ -170,8 +170,8 @@ fn spending(one: &Runs<'_>, steps: Vec<TrendStep>) -> Option<Block<'static>> {
     (most > 0.0).then(|| plot(Phrase::text(title), ends, steps, points))
 }
 
-/// The next round number: 1, 2 or 5 times a power of ten. With it, the axis does not change when
-/// the values change slightly.
+/// The next round number: 1, 2 or 5 times a power of ten. With it, the axis does not change when the values change
+/// slightly.
 fn above(most: f64) -> f64 {
     let power = 10_f64.powf(most.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power);
@@ -191,8 +191,8 @@ fn step(one: &Runs<'_>, run: &PastRun, releases: &Releases) -> TrendStep {
     }
 }
 
-/// The anchor of a run on the page. It contains no index of the run or the configuration, because
-/// an index would change with every new run.
+/// The anchor of a run on the page. It contains no index of the run or the configuration, because an index would change
+/// with every new run.
 fn anchor(one: &Runs<'_>, run: &PastRun) -> String {
     let name = kelvin_base::digest::Digest::of(one.name.as_bytes()).short(8);
     let twins = one

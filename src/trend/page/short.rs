@@ -8,8 +8,7 @@ use crate::trend::summary::{OfConfiguration, Summary};
 use kelvin_base::cost::Cost;
 use kelvin_page::{Tone, counted, safe};
 
-/// How many statements are shown. With the first line, the costs and a line for the rest, the text
-/// has twelve lines.
+/// How many statements are shown. With the first line, the costs and a line for the rest, the text has twelve lines.
 const SHOWN: usize = 9;
 /// The maximum width of a foreign name, in columns.
 const NAME: usize = 60;

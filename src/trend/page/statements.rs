@@ -1,5 +1,4 @@
-//! The most important statements of the summary, and the phrases that other parts of the page also
-//! use.
+//! The most important statements of the summary, and the phrases that other parts of the page also use.
 
 use std::collections::BTreeSet;
 

@@ -102,9 +102,8 @@ impl JsonSchema for Digest {
 
 /// Collects labelled fields into one digest.
 ///
-/// Every label and value is stored with its length, so no two different sequences of fields have
-/// the same bytes. The domain names the purpose and its version; it must change when the meaning
-/// changes.
+/// Every label and value is stored with its length, so no two different sequences of fields have the same bytes. The
+/// domain names the purpose and its version; it must change when the meaning changes.
 #[derive(Clone)]
 pub struct Fields(Sha256);
 

@@ -1,5 +1,4 @@
-//! Opens paths that come from outside, or contain links from outside, without ever leaving a
-//! folder.
+//! Opens paths that come from outside, or contain links from outside, without ever leaving a folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -11,9 +10,8 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, statat};
 use rustix::io::Errno;
 
-/// A folder that is held open. Lookups never leave it, even if another program replaces names by
-/// links between two of them: every lookup begins at the folder itself, and none follows a link to
-/// the outside.
+/// A folder that is held open. Lookups never leave it, even if another program replaces names by links between two of
+/// them: every lookup begins at the folder itself, and none follows a link to the outside.
 #[derive(Debug)]
 pub struct Beneath {
     folder: OwnedFd,
@@ -151,8 +149,7 @@ impl Beneath {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         loop {
             match openat2(&self.folder, path, flags, Mode::empty(), resolve) {
-                // A path was renamed in the meantime, and the kernel does not know whether it is
-                // inside.
+                // A path was renamed in the meantime, and the kernel does not know whether it is inside.
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 // Linux before 5.6 and strict sandboxes do not have the system call.
                 Err(Errno::NOSYS | Errno::PERM) => return self.walk(path, flags),
@@ -166,8 +163,8 @@ impl Beneath {
         self.walk(path, flags)
     }
 
-    /// Opens one component after the other and follows no link at all: without help from the
-    /// system, the target of a link may change before it is followed.
+    /// Opens one component after the other and follows no link at all: without help from the system, the target of a
+    /// link may change before it is followed.
     fn walk(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         use rustix::fs::openat;
         let names: Vec<_> = path

@@ -1,5 +1,4 @@
-//! Reads and writes files with their path in the error: whole reads, atomic writes, safe names for
-//! folders.
+//! Reads and writes files with their path in the error: whole reads, atomic writes, safe names for folders.
 
 pub mod beneath;
 
@@ -12,8 +11,8 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::digest::Digest;
 
-/// The file that marks a folder as the output of runs: this program owns its content, which is
-/// neither a case nor code of the pipeline, and is removed by the next run.
+/// The file that marks a folder as the output of runs: this program owns its content, which is neither a case nor code
+/// of the pipeline, and is removed by the next run.
 pub const OUTPUT_MARK: &str = ".kelvin-run";
 
 /// Reads a whole file as text.
@@ -34,8 +33,7 @@ pub fn is_printed_to(path: &Path) -> bool {
     is_it(io::stdout().as_fd()) || is_it(io::stderr().as_fd())
 }
 
-/// Writes a file completely or not at all: first a temporary file in the same folder, then a
-/// rename.
+/// Writes a file completely or not at all: first a temporary file in the same folder, then a rename.
 pub fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     write_with(path, |file| file.write_all(text))
 }

@@ -10,8 +10,8 @@ use crate::stats::mean;
 pub struct Kappa {
     /// From -1 to 1; 0 is the value that chance gives.
     pub value: f64,
-    /// Whether one of the raters always gives the same rating. Then kappa is 0 for any share of
-    /// agreement, since chance alone would give the same share.
+    /// Whether one of the raters always gives the same rating. Then kappa is 0 for any share of agreement, since chance
+    /// alone would give the same share.
     pub is_constant: bool,
 }
 
@@ -19,9 +19,8 @@ pub struct Kappa {
 /// coefficient of agreement for nominal scales", Educational and Psychological Measurement 20, 1960).
 /// None for an empty list.
 ///
-/// If both raters always give the same rating, their agreement is not larger than by chance. The
-/// formula is then 0/0, and the result is 0, because it is not known whether they would agree on
-/// other items.
+/// If both raters always give the same rating, their agreement is not larger than by chance. The formula is then 0/0,
+/// and the result is 0, because it is not known whether they would agree on other items.
 pub fn kappa(pairs: &[(f64, f64)], threshold: f64) -> Option<Kappa> {
     let share = |says_yes: &dyn Fn(&(f64, f64)) -> bool| {
         let count = pairs.iter().filter(|pair| says_yes(pair)).count();
@@ -51,12 +50,10 @@ pub fn kappa(pairs: &[(f64, f64)], threshold: f64) -> Option<Kappa> {
 pub struct CategoryKappa {
     /// The share of the pairs in which both raters agree.
     pub agreed: f64,
-    /// Cohen's kappa; none if chance alone explains all agreement, since one rater always says the
-    /// same.
+    /// Cohen's kappa; none if chance alone explains all agreement, since one rater always says the same.
     pub value: Option<f64>,
-    /// Its 95 % interval. It is computed from the interval of the share of agreement, with the
-    /// observed chance agreement. So it has a width even if all pairs agree, unlike the usual
-    /// standard error.
+    /// Its 95 % interval. It is computed from the interval of the share of agreement, with the observed chance
+    /// agreement. So it has a width even if all pairs agree, unlike the usual standard error.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -101,9 +98,9 @@ pub fn mean_absolute_error(pairs: &[(f64, f64)]) -> Option<f64> {
     mean(&errors)
 }
 
-/// A mean in which each part counts once, with the mean of its samples, however often it was run. A
-/// part is a variant of a case, or the case itself if it has no variants. Doubtful parts are run
-/// again, and would have too much weight if every sample counted the same.
+/// A mean in which each part counts once, with the mean of its samples, however often it was run. A part is a variant
+/// of a case, or the case itself if it has no variants. Doubtful parts are run again, and would have too much weight if
+/// every sample counted the same.
 #[derive(Clone, Debug, Default)]
 pub struct Balanced {
     /// The mean of each part.
@@ -137,8 +134,8 @@ impl Balanced {
         self.samples
     }
 
-    /// The 95 % interval of a mean of values from 0 to 1; none for fewer than two cases. Every part
-    /// is assumed to have the average number of runs.
+    /// The 95 % interval of a mean of values from 0 to 1; none for fewer than two cases. Every part is assumed to have
+    /// the average number of runs.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let runs = self.samples as f64 / self.means.len().max(1) as f64;
         let cases = self.cases.iter();

@@ -7,8 +7,8 @@ const STIRLING_FROM: f64 = 15.0;
 
 /// The natural logarithm of the gamma function, for `z > 0`.
 ///
-/// Stirling's series (DLMF 5.11.1), after the recurrence `Γ(z + 1) = zΓ(z)` has moved the argument
-/// to a range where the series is exact.
+/// Stirling's series (DLMF 5.11.1), after the recurrence `Γ(z + 1) = zΓ(z)` has moved the argument to a range where the
+/// series is exact.
 pub(super) fn ln_gamma(z: f64) -> f64 {
     let mut shifted = z;
     let mut product = 1.0;
@@ -164,8 +164,8 @@ pub fn t_upper_quantile(alpha: f64, df: f64) -> f64 {
         return f64::INFINITY;
     }
     let ln_peak = -ln_beta(0.5 * df, 0.5) - 0.5 * df.ln();
-    // The tail is convex above zero, so Newton's method approaches the root from below and never
-    // passes it. When rounding stops the approach, the root is reached.
+    // The tail is convex above zero, so Newton's method approaches the root from below and never passes it. When
+    // rounding stops the approach, the root is reached.
     let mut t = 0.0;
     for _ in 0..STEPS {
         let density = (ln_peak - 0.5 * (df + 1.0) * (t * t / df).ln_1p()).exp();

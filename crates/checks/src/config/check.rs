@@ -1,5 +1,4 @@
-//! Finds problems with the keys of this probe that the schema cannot express, and gives advice
-//! about common mistakes.
+//! Finds problems with the keys of this probe that the schema cannot express, and gives advice about common mistakes.
 
 use std::ops::Range;
 
@@ -102,8 +101,7 @@ pub(super) fn named(name: &str, at: &Range<usize>, found: &mut Vec<Problem>) {
     }
 }
 
-/// Reports the problems of a check: its variables, then everything that can be seen when it is
-/// opened.
+/// Reports the problems of a check: its variables, then everything that can be seen when it is opened.
 fn look(check: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
     let before = found.len();
     unset(check, ScenarioFields::Allowed, found);
@@ -119,8 +117,8 @@ fn look(check: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
         return;
     }
     let written = check.to_json();
-    // The requirement of this check depends on the scenario, so it is tested with every scenario
-    // when the scenarios are read.
+    // The requirement of this check depends on the scenario, so it is tested with every scenario when the scenarios are
+    // read.
     if own_check::has_fields(&written) {
         return;
     }

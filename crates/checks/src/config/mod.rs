@@ -50,8 +50,7 @@ pub(crate) struct ChecksSettings {
     pub(super) judged: Vec<JudgedCheck>,
     /// How the figures are made.
     pub(super) basis: ChecksBasis,
-    /// How often every scenario is run: more often than there are replicas if the scenario belongs
-    /// to a base.
+    /// How often every scenario is run: more often than there are replicas if the scenario belongs to a base.
     pub(super) runs: usize,
     /// The services that scenarios use besides their workspace, by name.
     pub(super) services: BTreeMap<String, Box<dyn Service>>,
@@ -85,8 +84,7 @@ pub(super) enum ScenarioSource {
 pub(super) struct Invariant {
     /// Its name.
     pub(super) name: String,
-    /// The text of the invariant in the scenarios that define it; none if it applies to all
-    /// scenarios.
+    /// The text of the invariant in the scenarios that define it; none if it applies to all scenarios.
     pub(super) own: Option<Value>,
     /// The check that tests it.
     pub(super) check: InvariantCheck,
@@ -116,8 +114,8 @@ impl ChecksSettings {
         }
     }
 
-    /// The digest of all data on which the answer of a scenario depends besides the scenario and
-    /// the code: the checks and the values of their variables.
+    /// The digest of all data on which the answer of a scenario depends besides the scenario and the code: the checks
+    /// and the values of their variables.
     pub(super) fn reader_digest(&self) -> Digest {
         let fields = Fields::of("kelvin/reader/checks/v1")
             .field("checks", looked_at(&self.written).to_string());
@@ -138,8 +136,7 @@ impl ChecksSettings {
         })
     }
 
-    /// The template of the workspace of a scenario: its own, otherwise the common one; none if
-    /// neither is set.
+    /// The template of the workspace of a scenario: its own, otherwise the common one; none if neither is set.
     pub(super) fn template_of(&self, scenario: &Scenario) -> Option<&WorkspaceTemplate> {
         match &scenario.template {
             Some(own) => self.templates.get(own),
@@ -299,8 +296,7 @@ impl Configure for ChecksKind {
                 replicas,
                 replica_aggregation: keys.scoring.replica_aggregation,
             },
-            // A base is run more often, but the verdict on a scenario is based on equally many runs
-            // of base and change.
+            // A base is run more often, but the verdict on a scenario is based on equally many runs of base and change.
             runs: match config.repeats > config.replicas {
                 true => replicas.max(config.repeats.get()),
                 false => replicas,
@@ -348,9 +344,8 @@ fn judge(
     })
 }
 
-/// The keys as written, without those that concern only judges. The text that a scenario leaves for
-/// a judge does not depend on them, so with another judge, or other criteria, no scenario has to be
-/// run again.
+/// The keys as written, without those that concern only judges. The text that a scenario leaves for a judge does not
+/// depend on them, so with another judge, or other criteria, no scenario has to be run again.
 fn looked_at(written: &Map<String, Value>) -> Value {
     let mut looked_at = Value::Object(written.clone());
     let invariants = looked_at
@@ -449,8 +444,8 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
     Ok(())
 }
 
-/// The problem that no scenario has an `expected` value, with advice on how to add one. None if a
-/// scenario has one, or if the scenarios cannot be read, which is reported when they are read.
+/// The problem that no scenario has an `expected` value, with advice on how to add one. None if a scenario has one, or
+/// if the scenarios cannot be read, which is reported when they are read.
 fn nothing_expected(config: &Config, keys: &ChecksKeys) -> Option<(String, &'static str)> {
     let Some(file) = &keys.scenarios else {
         let found = match keys.cases.is_empty() {
@@ -478,9 +473,8 @@ fn nothing_expected(config: &Config, keys: &ChecksKeys) -> Option<(String, &'sta
     })
 }
 
-/// The file that a command should run but that is missing in the workspace, although the folder of
-/// the configuration has it. Only the plain form `python3 agent.py …` is checked; with any other
-/// form the first run shows it.
+/// The file that a command should run but that is missing in the workspace, although the folder of the configuration
+/// has it. Only the plain form `python3 agent.py …` is checked; with any other form the first run shows it.
 fn misplaced(run: &str, root: &Path, template: Option<&Path>) -> Option<String> {
     let mut words = run.split_whitespace();
     let _program = words.next()?;
@@ -524,8 +518,7 @@ impl ProbeSettings for ChecksSettings {
             .collect()
     }
 
-    /// Programs, not judges, make the other checks, but the figures over all checks depend on every
-    /// check.
+    /// Programs, not judges, make the other checks, but the figures over all checks depend on every check.
     fn is_graded(&self, place: &str, metric: &str) -> bool {
         let own = place.strip_prefix("invariants.").unwrap_or(place);
         match metric.strip_prefix("checks.") {

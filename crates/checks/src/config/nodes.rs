@@ -13,8 +13,7 @@ pub(super) enum ScenarioFields {
     Refused,
 }
 
-/// Finds environment variables that are used but not set, and fields of a scenario where none are
-/// allowed.
+/// Finds environment variables that are used but not set, and fields of a scenario where none are allowed.
 pub(super) fn unset(node: &Node, fields: ScenarioFields, found: &mut Vec<Problem>) {
     match &node.content {
         Content::Text(text) => {

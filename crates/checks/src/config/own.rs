@@ -1,8 +1,8 @@
 //! The invariants and templates of single scenarios, in addition to those of all scenarios.
 //!
-//! They are checked as strictly as those of the configuration. Several scenarios may use the same
-//! name for an invariant, so that their checks have a common figure; then its description, its
-//! weight and whether it is a gate must be the same everywhere.
+//! They are checked as strictly as those of the configuration. Several scenarios may use the same name for an
+//! invariant, so that their checks have a common figure; then its description, its weight and whether it is a gate must
+//! be the same everywhere.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +40,8 @@ pub(super) struct OwnInvariant {
     pub(super) keys: InvariantKeys,
 }
 
-/// Reads the definitions in the scenarios of a configuration. If the file of the scenarios cannot
-/// be read, the result is empty, and the file is reported when its scenarios are read.
+/// Reads the definitions in the scenarios of a configuration. If the file of the scenarios cannot be read, the result
+/// is empty, and the file is reported when its scenarios are read.
 ///
 /// # Errors
 ///
@@ -137,8 +137,7 @@ struct InvariantInputs<'a> {
 }
 
 impl InvariantInputs<'_> {
-    /// Adds one invariant; none if it is wrong, or if another scenario has already defined the same
-    /// invariant.
+    /// Adds one invariant; none if it is wrong, or if another scenario has already defined the same invariant.
     fn invariant(
         &self,
         name: &str,
@@ -146,8 +145,7 @@ impl InvariantInputs<'_> {
         known: &mut KnownInvariants,
         found: &mut Vec<String>,
     ) -> Option<OwnInvariant> {
-        // A scenario that the base does not have is not compared with it, so a conflicting
-        // invariant is left out.
+        // A scenario that the base does not have is not compared with it, so a conflicting invariant is left out.
         let is_of_base = self.config.other_rules().is_some();
         let is_shared = self.keys.invariants.contains_key(name);
         if is_shared && is_of_base {
@@ -155,8 +153,7 @@ impl InvariantInputs<'_> {
         }
         let before = found.len();
         let place = format!("`invariants.{name}`");
-        // A line of JSON is also a YAML document, so the same code can check both kinds of
-        // invariants.
+        // A line of JSON is also a YAML document, so the same code can check both kinds of invariants.
         let source = written.to_string();
         let node = match yaml::parse(&source) {
             Ok(node) => node,
@@ -235,8 +232,8 @@ impl InvariantInputs<'_> {
     }
 }
 
-/// Whether two invariants with the same name differ, so that they cannot share one figure. Each
-/// judge is stored under the name of its invariant, so a judged check cannot have a second form.
+/// Whether two invariants with the same name differ, so that they cannot share one figure. Each judge is stored under
+/// the name of its invariant, so a judged check cannot have a second form.
 fn differs(one: &InvariantKeys, other: &InvariantKeys) -> bool {
     let is_judged = |keys: &InvariantKeys| matches!(keys.check, CheckKeys::LlmAsJudge(_));
     is_judged(one)

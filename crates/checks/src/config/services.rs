@@ -109,8 +109,8 @@ pub(super) struct SettledServices {
     pub(super) all: BTreeMap<String, Box<dyn Service>>,
     /// The files that define the content of the services.
     pub(super) files: Vec<(&'static str, PathBuf)>,
-    /// The digest of everything in the services on which an answer may depend: their locations, and
-    /// their initial content.
+    /// The digest of everything in the services on which an answer may depend: their locations, and their initial
+    /// content.
     pub(super) digest: Digest,
 }
 

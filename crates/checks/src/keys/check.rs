@@ -321,8 +321,8 @@ pub(crate) struct SqlKeys {
 }
 
 impl CheckKeys {
-    /// The key of the value for the comparison, if the file does not set it, so that the scenario's
-    /// `expected` is used. None for a check that has a value, or that needs none.
+    /// The key of the value for the comparison, if the file does not set it, so that the scenario's `expected` is used.
+    /// None for a check that has a value, or that needs none.
     pub(crate) fn compares_with_expected(&self) -> Option<&'static str> {
         let (key, has_value) = match self {
             Self::Contains(keys) => ("value", keys.value.is_some()),

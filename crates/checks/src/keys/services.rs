@@ -132,8 +132,8 @@ impl ServiceKeys {
         }
     }
 
-    /// The same keys without the address of the service, which is not part of what is measured, and
-    /// may contain a password.
+    /// The same keys without the address of the service, which is not part of what is measured, and may contain a
+    /// password.
     pub(crate) fn without_place(&self) -> Self {
         let mut keys = self.clone();
         match &mut keys {

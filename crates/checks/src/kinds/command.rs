@@ -1,5 +1,5 @@
-//! Checks that run a command. Either the command has to end with an exit code, or it is a program
-//! of the user that says whether an invariant holds; such a program reads JSON and prints JSON.
+//! Checks that run a command. Either the command has to end with an exit code, or it is a program of the user that says
+//! whether an invariant holds; such a program reads JSON and prints JSON.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -163,8 +163,8 @@ impl CommandExit {
 }
 
 impl CommandExit {
-    /// Why the command cannot read a field that it uses: the name of the field cannot be the name
-    /// of an environment variable, so it would be empty there.
+    /// Why the command cannot read a field that it uses: the name of the field cannot be the name of an environment
+    /// variable, so it would be empty there.
     fn lacks(&self, scene: &Scene<'_>) -> Option<String> {
         let has = |name: &str| scene.variables.iter().any(|(known, _)| known == name);
         let mut fields = [interpolate::PROMPT, interpolate::EXPECTED].into_iter();

@@ -145,8 +145,7 @@ impl ExpectedComparison {
     }
 }
 
-/// Whether a text contains a text, a list an item, or an object a key; none for a value of another
-/// kind.
+/// Whether a text contains a text, a list an item, or an object a key; none for a value of another kind.
 fn has(value: &Value, wanted: &Value) -> Option<bool> {
     match value {
         Value::String(text) => Some(text.contains(&*self::text(wanted))),

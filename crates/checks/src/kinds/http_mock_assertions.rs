@@ -1,5 +1,5 @@
-//! Checks which requests a mocked server received, and how often. Only the record of the server
-//! itself counts, never the audit log, which the pipeline can write too.
+//! Checks which requests a mocked server received, and how often. Only the record of the server itself counts, never
+//! the audit log, which the pipeline can write too.
 
 use serde_json::{Value, json};
 
@@ -156,8 +156,7 @@ impl HttpMockAssertions {
     }
 }
 
-/// The finding over all assertions. One assertion that does not hold is enough, even if others are
-/// unknown.
+/// The finding over all assertions. One assertion that does not hold is enough, even if others are unknown.
 fn finding(outcomes: &[AssertionOutcome]) -> CheckFinding {
     let of = |these: &[Comes]| -> Vec<(usize, &AssertionOutcome)> {
         let all = outcomes.iter().enumerate();

@@ -1,5 +1,4 @@
-//! A judge grades a text that a run has left: the text is read while the workspace exists, and
-//! graded later.
+//! A judge grades a text that a run has left: the text is read while the workspace exists, and graded later.
 
 use std::borrow::Cow;
 

@@ -19,8 +19,7 @@ impl Latency {
 impl Check for Latency {
     fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         let (most, took) = (self.most, scene.seconds);
-        // The time itself is reported only if it was too long, so that two equal runs have the same
-        // text.
+        // The time itself is reported only if it was too long, so that two equal runs have the same text.
         Ok(match took <= most {
             true => CheckFinding::of(true, format!("took no longer than {most} s")),
             false => CheckFinding::of(

@@ -1,5 +1,5 @@
-//! The kinds of checks, one file each. A check examines the files and services after a run of the
-//! pipeline, and says whether it holds, how well, and why.
+//! The kinds of checks, one file each. A check examines the files and services after a run of the pipeline, and says
+//! whether it holds, how well, and why.
 
 mod command;
 mod comparison;
@@ -118,8 +118,7 @@ impl CheckFinding {
         }
     }
 
-    /// The finding that there is no value to check, which counts as a failure for a check and also
-    /// for its opposite.
+    /// The finding that there is no value to check, which counts as a failure for a check and also for its opposite.
     fn nothing(reason: impl Into<String>) -> Self {
         Self {
             found_nothing: true,
@@ -185,8 +184,8 @@ impl CheckFinding {
     }
 }
 
-/// Opens a check: `written` is the text of the file, for messages, and `keys` the same with the
-/// values of its variables. `services` are those that the configuration declares.
+/// Opens a check: `written` is the text of the file, for messages, and `keys` the same with the values of its
+/// variables. `services` are those that the configuration declares.
 ///
 /// # Errors
 ///
@@ -240,8 +239,8 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// A regular expression. The engine has no look-around and no back-references; in return it takes
-/// linear time for any pattern and any text.
+/// A regular expression. The engine has no look-around and no back-references; in return it takes linear time for any
+/// pattern and any text.
 fn pattern(text: &str) -> Result<regex::Regex, String> {
     let built = regex::RegexBuilder::new(text)
         .size_limit(PATTERN_SIZE)

@@ -111,8 +111,7 @@ impl Check for Sql {
     }
 }
 
-/// Whether a value is the wanted one: with the same type, unless `coerce` says that only the text
-/// counts.
+/// Whether a value is the wanted one: with the same type, unless `coerce` says that only the text counts.
 fn is_equal(cell: &TypedCell, wanted: &Value, coerce: bool) -> bool {
     match (cell, wanted) {
         (TypedCell::Null, wanted) => wanted.is_null(),

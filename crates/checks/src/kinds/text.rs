@@ -86,8 +86,7 @@ impl Check for Contains {
     }
 }
 
-/// The text to search for, and its form for messages: the text of the check, otherwise the text of
-/// the scenario.
+/// The text to search for, and its form for messages: the text of the check, otherwise the text of the scenario.
 fn wanted<'s>(
     scene: &'s Scene<'_>,
     value: &'s Option<String>,

@@ -10,8 +10,7 @@ use kelvin_page::{
     Block, Column, ItemList, ItemSignal, ItemView, Phrase, Table, TableRow, display,
 };
 
-/// How many characters of an answer are shown at most, so that a browser can open a page of
-/// thousands of scenarios.
+/// How many characters of an answer are shown at most, so that a browser can open a page of thousands of scenarios.
 const SHOWN_OF_OUTPUT: usize = 400;
 
 /// A scenario with the data that determine its position in the order.

@@ -24,8 +24,7 @@ const LISTED: usize = 30;
 const NAMED: usize = 3;
 /// How many characters of a reason are shown if there is little space.
 const SHORT: usize = 160;
-/// How many characters of a description are shown together with a reason, so that the reason is
-/// read too.
+/// How many characters of a description are shown together with a reason, so that the reason is read too.
 const DESCRIBED: usize = 80;
 
 /// The part of the page of a whole run about the checks.
@@ -182,8 +181,7 @@ fn worst(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phrase> {
     )
 }
 
-/// The name of an invariant with its description: a reader of its failure need not know it by
-/// heart.
+/// The name of an invariant with its description: a reader of its failure need not know it by heart.
 fn named(basis: &ChecksBasis, name: &str) -> Phrase {
     match description(basis, name) {
         Some(description) => Phrase::of_name(name).and(" (").quote(description).and(")"),
@@ -191,8 +189,7 @@ fn named(basis: &ChecksBasis, name: &str) -> Phrase {
     }
 }
 
-/// A short description of an invariant; none if it has no description, or if no invariant has this
-/// name.
+/// A short description of an invariant; none if it has no description, or if no invariant has this name.
 fn description(basis: &ChecksBasis, name: &str) -> Option<String> {
     let invariant = basis.invariants.get(name)?;
     let description = safe::cut(&cut(&invariant.description), DESCRIBED);
@@ -347,8 +344,8 @@ fn method(section: &ChecksSection) -> String {
     )
 }
 
-/// Why an item has its result in a metric: the problem in its first bad run. The check comes first,
-/// with its description, so that the sentence can follow the name of the scenario.
+/// Why an item has its result in a metric: the problem in its first bad run. The check comes first, with its
+/// description, so that the sentence can follow the name of the scenario.
 pub(super) fn why(section: &ChecksSection, item: &str, metric: &str) -> Option<String> {
     let scenario = section.items.get(item)?;
     let name = metric.strip_prefix("checks.")?;

@@ -6,8 +6,7 @@ use super::{Service, http_mock, sqlite};
 use crate::keys::ServiceKeys;
 use kelvin_run::config::nearest;
 
-/// The types of all services by name, and the names of those that record the requests that they
-/// receive.
+/// The types of all services by name, and the names of those that record the requests that they receive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeclaredServices {
     types: BTreeMap<String, String>,
@@ -77,9 +76,9 @@ pub(crate) fn variable(name: &str) -> String {
     format!("KELVIN_SERVICE_{name}_URL")
 }
 
-/// Opens the declaration of a service: `written` is the text of the file, for messages, and `keys`
-/// the same with the values of its variables. `init` is the text of the file that `init` names;
-/// none while the configuration is only checked.
+/// Opens the declaration of a service: `written` is the text of the file, for messages, and `keys` the same with the
+/// values of its variables. `init` is the text of the file that `init` names; none while the configuration is only
+/// checked.
 ///
 /// # Errors
 ///

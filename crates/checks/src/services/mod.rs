@@ -1,8 +1,8 @@
-//! The services that a scenario uses besides its workspace: databases, and servers that replace
-//! real ones. A service is one file or folder here and one line in the registry.
+//! The services that a scenario uses besides its workspace: databases, and servers that replace real ones. A service is
+//! one file or folder here and one line in the registry.
 //!
-//! A service is opened for every scenario before the pipeline runs, and ends after the checks. The
-//! pipeline and the programs of the checks get its address as `KELVIN_SERVICE_NAME_URL`.
+//! A service is opened for every scenario before the pipeline runs, and ends after the checks. The pipeline and the
+//! programs of the checks get its address as `KELVIN_SERVICE_NAME_URL`.
 
 mod declared;
 pub(super) mod http_mock;
@@ -49,12 +49,11 @@ pub(super) trait Service: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Fails if the service cannot be used: then the scenario is an error, and its pipeline is not
-    /// run.
+    /// Fails if the service cannot be used: then the scenario is an error, and its pipeline is not run.
     fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn RunningService + 's>, Trouble>;
 
-    /// Tests whether the service can be used, without changing its data, and returns its
-    /// description of itself. None if there is no service to reach.
+    /// Tests whether the service can be used, without changing its data, and returns its description of itself. None if
+    /// there is no service to reach.
     fn attempt(&self, name: &str, interrupt: &Arc<Interrupt>) -> Option<Result<String, Trouble>> {
         let _ = (name, interrupt);
         None
@@ -92,8 +91,8 @@ pub(super) trait RunningService {
     /// The address of the service; none if the service has no address.
     fn url(&self) -> Option<String>;
 
-    /// Texts that must not be shown, because they are secret or differ from run to run, each with
-    /// its replacement. The address is always hidden.
+    /// Texts that must not be shown, because they are secret or differ from run to run, each with its replacement. The
+    /// address is always hidden.
     fn hidden(&self) -> Vec<(String, String)> {
         Vec::new()
     }
@@ -240,8 +239,7 @@ pub(crate) enum TypedCell {
         expect(dead_code, reason = "SQLite has none")
     )]
     Bool(bool),
-    /// A number as the database writes it, which may have more digits than a number type of this
-    /// program.
+    /// A number as the database writes it, which may have more digits than a number type of this program.
     Number(String),
     /// JSON.
     #[cfg_attr(

@@ -13,8 +13,8 @@ use kelvin_system::signal::Interrupt;
 /// How often a waiting scenario checks whether it is its turn.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Only the scenario that holds this lock may use a shared service. There is one lock for all such
-/// services, so that two scenarios never wait for each other.
+/// Only the scenario that holds this lock may use a shared service. There is one lock for all such services, so that
+/// two scenarios never wait for each other.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The services of one scenario, by name.
@@ -160,8 +160,7 @@ pub(crate) struct Secret {
 }
 
 impl Secret {
-    /// The forms that the secret may have in another text: unchanged, inside JSON, and inside an
-    /// address.
+    /// The forms that the secret may have in another text: unchanged, inside JSON, and inside an address.
     pub(crate) fn forms(&self) -> BTreeSet<String> {
         let json = Value::from(&*self.text).to_string();
         let form: String = form_urlencoded::byte_serialize(self.text.as_bytes()).collect();

@@ -26,8 +26,8 @@ const MOST_COPIED: u64 = 1 << 30;
 const LONGEST_VALUE: i32 = 64 << 20;
 /// How many steps of the virtual machine pass between two checks of the clock.
 const STEPS: i32 = 10_000;
-/// The suffixes of the database file and of the other files of SQLite: the latter contain changes
-/// that are not in the database file yet, or that must be undone.
+/// The suffixes of the database file and of the other files of SQLite: the latter contain changes that are not in the
+/// database file yet, or that must be undone.
 const BESIDE: [&str; 3] = ["", "-wal", "-journal"];
 
 /// A declared SQLite database.
@@ -149,10 +149,9 @@ fn not_opened(error: NotOpened) -> Trouble {
 }
 
 impl SqliteFile {
-    /// Copies the database, and returns whether there is one. Queries are run on the copy. So no
-    /// file outside the workspace is read, even if the pipeline has changed the names (links, or a
-    /// file in place of another one). And no file in the workspace is written, which SQLite does
-    /// even for reading if a transaction was interrupted.
+    /// Copies the database, and returns whether there is one. Queries are run on the copy. So no file outside the
+    /// workspace is read, even if the pipeline has changed the names (links, or a file in place of another one). And no
+    /// file in the workspace is written, which SQLite does even for reading if a transaction was interrupted.
     fn copied(&self) -> Result<bool, Trouble> {
         let failed = |error: io::Error| Trouble::Failed(format!("copying the file: {error}"));
         match fs::remove_dir_all(&self.copies) {
@@ -205,8 +204,7 @@ impl SqliteFile {
         let copy = self.copies.join("copy");
         let connection = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_WRITE);
         limits.within(&mut connection.map_err(failed)?, |connection| {
-            // A virtual table is distinguished from a table, since its module may read from
-            // anywhere.
+            // A virtual table is distinguished from a table, since its module may read from anywhere.
             let mut statement = connection.prepare(
                 "SELECT name, CASE WHEN type = 'view' THEN 'a view' \
                                    WHEN sql LIKE 'CREATE VIRTUAL%' THEN 'a virtual table' \
@@ -229,8 +227,7 @@ impl RunningService for SqliteFile {
     }
 
     fn url(&self) -> Option<String> {
-        // The URL has four slashes: SQLAlchemy reads three as a relative path, and all other
-        // clients accept both.
+        // The URL has four slashes: SQLAlchemy reads three as a relative path, and all other clients accept both.
         Some(format!("sqlite:///{}", self.whole.display()))
     }
 

@@ -1,7 +1,6 @@
-//! The state of a database: the objects to which the names in a query refer, and the settings with
-//! which the query is run. The states before and after the pipeline are compared. So a check
-//! examines the original object, and not something that the pipeline has put in its place under the
-//! same name.
+//! The state of a database: the objects to which the names in a query refer, and the settings with which the query is
+//! run. The states before and after the pipeline are compared. So a check examines the original object, and not
+//! something that the pipeline has put in its place under the same name.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,8 +14,8 @@ use crate::sql::{BoundSql, Dialect};
 pub(super) struct DatabaseState {
     /// The settings with which a session begins, by name. SQLite stores none in a file.
     pub(super) settings: BTreeMap<String, String>,
-    /// The object to which a name refers, in words; after a unit separator come all other data
-    /// about it that affect the result of a query.
+    /// The object to which a name refers, in words; after a unit separator come all other data about it that affect the
+    /// result of a query.
     pub(super) relations: BTreeMap<String, String>,
 }
 
@@ -37,8 +36,8 @@ impl DatabaseState {
             .collect()
     }
 
-    /// The first name in a query that referred to another object before, in a sentence. If a table
-    /// no longer exists, or did not exist before, the query itself fails.
+    /// The first name in a query that referred to another object before, in a sentence. If a table no longer exists, or
+    /// did not exist before, the query itself fails.
     pub(super) fn replaced(&self, before: &Self, query: &str) -> Option<String> {
         let query = without_texts(query);
         let differing = before.relations.iter().find_map(|(name, was)| {

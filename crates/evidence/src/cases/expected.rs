@@ -1,5 +1,5 @@
-//! The labels of the cases. They are in a table beside the cases and never in a case, since the
-//! pipeline gets the whole text of a case.
+//! The labels of the cases. They are in a table beside the cases and never in a case, since the pipeline gets the whole
+//! text of a case.
 
 use std::collections::BTreeMap;
 
@@ -154,8 +154,8 @@ fn take<'e>(
             rows.insert(name.to_owned(), row);
         }
     }
-    // The CSV reader closes an open quote at the end of the file, so the cell with that quote
-    // swallows every row after it.
+    // The CSV reader closes an open quote at the end of the file, so the cell with that quote swallows every row after
+    // it.
     if !text.matches('"').count().is_multiple_of(2) {
         problems.push(misuse_in_line(
             (table, last),

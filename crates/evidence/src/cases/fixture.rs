@@ -61,8 +61,7 @@ pub fn settings(governing: &[&str]) -> EvidenceSettings {
     }
 }
 
-/// Documents made from text that is hard to parse, and documents that contain only markup
-/// characters.
+/// Documents made from text that is hard to parse, and documents that contain only markup characters.
 #[cfg(test)]
 pub fn document() -> impl proptest::strategy::Strategy<Value = String> {
     use proptest::collection::vec;

@@ -1,7 +1,7 @@
 //! Splits Markdown text into units, by the byte offsets of a CommonMark parser.
 //!
-//! The text itself is never changed: the parser sees a copy of the same length, with an additional
-//! heading after its end.
+//! The text itself is never changed: the parser sees a copy of the same length, with an additional heading after its
+//! end.
 
 use std::borrow::Cow;
 
@@ -42,8 +42,8 @@ pub(super) struct Cuts {
     pub(super) problems: Vec<DocumentProblem>,
 }
 
-/// Closes every block that a blank line and a heading can close. A block that stays open would
-/// swallow every unit that a perturbation puts after it.
+/// Closes every block that a blank line and a heading can close. A block that stays open would swallow every unit that
+/// a perturbation puts after it.
 const PROBE: &str = "\n\n## probe\n";
 const PROBE_HASHES: usize = 2;
 
@@ -114,9 +114,8 @@ pub(super) fn cut(text: &str) -> Cuts {
     cuts
 }
 
-/// The type of the units under a heading line such as `## **Gate Rule** ##`: its text without
-/// markup. The line is parsed separately, so the type never depends on the rest of the document,
-/// e.g. on link definitions.
+/// The type of the units under a heading line such as `## **Gate Rule** ##`: its text without markup. The line is
+/// parsed separately, so the type never depends on the rest of the document, e.g. on link definitions.
 pub fn type_of(heading: &str) -> String {
     // Most headings are plain words, which need no parser.
     if let Some(words) = heading.strip_prefix("## ")
@@ -139,8 +138,8 @@ pub fn type_of(heading: &str) -> String {
     unit_type(&text)
 }
 
-/// The line that best describes a document: its first heading of level 1, otherwise its first line
-/// that is not a heading, otherwise its first heading. The hashes are left out.
+/// The line that best describes a document: its first heading of level 1, otherwise its first line that is not a
+/// heading, otherwise its first heading. The hashes are left out.
 pub(super) fn title(text: &str) -> Option<&str> {
     let mark = text.len() - text.trim_start_matches('\u{feff}').len();
     let skip = match front_matter(&for_parser(text)[mark..]) {
@@ -187,9 +186,9 @@ pub fn with_newline<'a>(text: &'a str, newline: &str) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
-/// Rewrites a text for the parser, without changing its length. The parser follows CommonMark
-/// except in two points: it ends lines at a lone carriage return only in some places, and it does
-/// not recognise a fence with a tab after it as the end of a code block.
+/// Rewrites a text for the parser, without changing its length. The parser follows CommonMark except in two points: it
+/// ends lines at a lone carriage return only in some places, and it does not recognise a fence with a tab after it as
+/// the end of a code block.
 pub(super) fn for_parser(text: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'\r', b'\t', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
@@ -221,8 +220,8 @@ enum FrontMatter {
     Open,
 }
 
-/// Front matter is found here, because the parser's own metadata blocks can begin at any `---` of
-/// the document and would hide the headings between two thematic breaks.
+/// Front matter is found here, because the parser's own metadata blocks can begin at any `---` of the document and
+/// would hide the headings between two thematic breaks.
 fn front_matter(source: &str) -> FrontMatter {
     let mut lines = source.split_inclusive('\n');
     let Some(first) = lines.next() else {
@@ -279,8 +278,8 @@ impl MarkdownBlock {
     }
 }
 
-/// The blocks at the top level, with their ranges. Only level-2 headings have their own kind; any
-/// other block matters only if it swallows the end of the document.
+/// The blocks at the top level, with their ranges. Only level-2 headings have their own kind; any other block matters
+/// only if it swallows the end of the document.
 fn top_level(source: &str) -> impl Iterator<Item = (MarkdownBlock, std::ops::Range<usize>)> + '_ {
     let mut depth = 0_usize;
     Parser::new_ext(source, Options::empty())
@@ -307,8 +306,8 @@ fn top_level(source: &str) -> impl Iterator<Item = (MarkdownBlock, std::ops::Ran
         })
 }
 
-/// Whether the heading that begins at `start` is written with hashes; otherwise it is underlined.
-/// The text of an underlined heading may contain hashes too, on a line that is indented further.
+/// Whether the heading that begins at `start` is written with hashes; otherwise it is underlined. The text of an
+/// underlined heading may contain hashes too, on a line that is indented further.
 fn is_atx(source: &str, start: usize) -> bool {
     let line = source[..start].rfind('\n').map_or(0, |end| end + 1);
     let indent = &source[line..start];

@@ -1,5 +1,4 @@
-//! Cases: Markdown files that are split into a preamble and typed units, byte for byte, or the
-//! records of one file.
+//! Cases: Markdown files that are split into a preamble and typed units, byte for byte, or the records of one file.
 
 mod expected;
 #[cfg(test)]
@@ -50,11 +49,11 @@ pub struct Case {
     pub name: Arc<str>,
     /// The path of the file, relative to the root of the configuration, with `/` on every platform.
     pub file: Arc<str>,
-    /// The text of the file, byte for byte, with its byte order mark and its line breaks. For a
-    /// record, these are the texts of its units, one after another.
+    /// The text of the file, byte for byte, with its byte order mark and its line breaks. For a record, these are the
+    /// texts of its units, one after another.
     pub text: String,
-    /// The units in the order of the document. The preamble comes before the first unit; each unit
-    /// begins where the previous one ends, and the last unit ends with the text.
+    /// The units in the order of the document. The preamble comes before the first unit; each unit begins where the
+    /// previous one ends, and the last unit ends with the text.
     pub units: Vec<Unit>,
     /// The line break of the text, for text that is inserted.
     pub newline: &'static str,
@@ -78,26 +77,21 @@ pub enum DocumentForm {
 /// A section of a case that begins with a level-2 heading, or a text of a record.
 #[derive(Debug)]
 pub struct Unit {
-    /// The type: the heading, trimmed and lower-cased, with white space replaced by `_`; shared
-    /// between cases.
+    /// The type: the heading, trimmed and lower-cased, with white space replaced by `_`; shared between cases.
     pub unit_type: Arc<str>,
-    /// From the first `#` of the heading to the last byte that is not white space. The indentation
-    /// of the heading belongs to the white space before the unit: if the unit were moved after a
-    /// list, its indentation would make it a part of the list.
+    /// From the first `#` of the heading to the last byte that is not white space. The indentation of the heading
+    /// belongs to the white space before the unit: if the unit were moved after a list, its indentation would make it a
+    /// part of the list.
     pub body: Range<usize>,
-    /// The end of the heading line: `body.start..heading_end` is the heading without its line
-    /// break.
+    /// The end of the heading line: `body.start..heading_end` is the heading without its line break.
     pub heading_end: usize,
-    /// The end of the white space after the unit, `body.end..end`: here the next unit begins, or
-    /// the text ends.
+    /// The end of the white space after the unit, `body.end..end`: here the next unit begins, or the text ends.
     pub end: usize,
     /// The line of the heading, or of the record, from 1.
     pub line: usize,
-    /// The digest of the body with its line breaks as `\n`: units with equal content have equal
-    /// digests.
+    /// The digest of the body with its line breaks as `\n`: units with equal content have equal digests.
     pub content: Digest,
-    /// The array of the record that contains the unit as an element; none for a section of a
-    /// Markdown file.
+    /// The array of the record that contains the unit as an element; none for a section of a Markdown file.
     pub list: Option<u32>,
     /// Whether the unit can neither be moved nor left out, like a field of a record.
     pub fixed: bool,
@@ -212,9 +206,9 @@ impl Case {
         Digest::of(self.input().as_bytes())
     }
 
-    /// The title of the case for people: its first heading of level 1, otherwise its first line
-    /// that is not a heading, otherwise its first heading. Markup at its beginning is left out, and
-    /// a long title is shortened. None if there are no words.
+    /// The title of the case for people: its first heading of level 1, otherwise its first line that is not a heading,
+    /// otherwise its first heading. Markup at its beginning is left out, and a long title is shortened. None if there
+    /// are no words.
     pub fn title(&self) -> Option<String> {
         let line = match self.form {
             DocumentForm::Markdown => markdown::title(&self.text),
@@ -255,8 +249,8 @@ impl Case {
     }
 }
 
-/// Loads every case that the settings name; their paths are relative to the root. Notices report
-/// ignored files, cases without units, and unit types that look alike.
+/// Loads every case that the settings name; their paths are relative to the root. Notices report ignored files, cases
+/// without units, and unit types that look alike.
 ///
 /// # Errors
 ///
@@ -275,8 +269,7 @@ pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus,
         cases.extend(parsed.cases);
         problems.extend(parsed.problems);
     }
-    // If a case cannot be read, a row that labels it would wrongly be reported as naming a case
-    // that does not exist.
+    // If a case cannot be read, a row that labels it would wrongly be reported as naming a case that does not exist.
     if problems.is_empty() {
         let scorer = judge::chosen_scorer(&settings.scorer);
         problems = expected::label(&found.labels, &mut cases, &*scorer);

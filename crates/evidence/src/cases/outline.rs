@@ -10,8 +10,8 @@ use super::prose::extensions;
 /// The structure and the prose of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// Every block, every inline mark and everything that is not prose, both as plain CommonMark
-    /// and with the extensions.
+    /// Every block, every inline mark and everything that is not prose, both as plain CommonMark and with the
+    /// extensions.
     pub shape: Vec<String>,
     /// The prose, with each sequence of white space as one space.
     pub text: String,
@@ -29,8 +29,8 @@ impl Outline {
     }
 }
 
-/// The text of a heading that is added after the text: how this heading is parsed shows which
-/// blocks the text leaves open.
+/// The text of a heading that is added after the text: how this heading is parsed shows which blocks the text leaves
+/// open.
 const PROBE: &str = "probe";
 
 /// The structure of a unit.

@@ -12,8 +12,8 @@ pub const MASK: char = '\u{1}';
 /// A text in which everything that is not prose is masked.
 #[derive(Clone, Debug)]
 pub struct MaskedText {
-    /// As long as the text. Prose and its line breaks are unchanged; white space and quote markers
-    /// that indent a continued line become spaces; every other byte becomes [`MASK`].
+    /// As long as the text. Prose and its line breaks are unchanged; white space and quote markers that indent a
+    /// continued line become spaces; every other byte becomes [`MASK`].
     pub masked: String,
     /// The blocks that contain prose, in order.
     pub blocks: Vec<ProseBlock>,
@@ -80,8 +80,7 @@ struct ProseWalk<'a> {
     blocks: Vec<ProseBlock>,
     /// The current block, which may have begun without an event (tight list items).
     open: Option<ProseBlock>,
-    /// How many links, headings and similar elements surround the parser's position: their content
-    /// is not prose.
+    /// How many links, headings and similar elements surround the parser's position: their content is not prose.
     closed_to_edits: usize,
     /// How many lists, quotes and footnotes surround the parser's position.
     nested: usize,

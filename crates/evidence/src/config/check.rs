@@ -8,8 +8,7 @@ use kelvin_run::config::check::{blank, distinct};
 use kelvin_run::config::yaml::{Content, Node};
 use kelvin_run::config::{Part, Problem, Slip, placeholder};
 
-/// Every problem with the values that does not concern their types; values of a wrong type are
-/// skipped.
+/// Every problem with the values that does not concern their types; values of a wrong type are skipped.
 pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
     let node = &part.node;
     let mut found = Vec::new();

@@ -258,8 +258,8 @@ const fn replications() -> usize {
     10
 }
 
-/// The unit type for a heading: trimmed, in lower case, with white space replaced by `_`. Composed
-/// and decomposed letters (Unicode NFC and NFD) give the same type.
+/// The unit type for a heading: trimmed, in lower case, with white space replaced by `_`. Composed and decomposed
+/// letters (Unicode NFC and NFD) give the same type.
 pub fn unit_type(heading: &str) -> String {
     // ASCII has no composed letters, and most headings are ASCII.
     if heading.is_ascii() {

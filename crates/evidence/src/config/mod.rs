@@ -44,8 +44,7 @@ pub struct EvidenceSettings {
     pub seed: u64,
     /// The perturbations to make, and how many of each.
     pub perturbations: Perturbations,
-    /// How often each baseline is run, including the first invocation; none if the noise floor is
-    /// not measured.
+    /// How often each baseline is run, including the first invocation; none if the noise floor is not measured.
     pub noise_floor: Option<NonZeroUsize>,
     /// How two decisions are compared.
     pub scorer: Choice,
@@ -58,11 +57,10 @@ pub struct RecordSettings {
     pub id: Option<String>,
     /// The field with the label of a case; none if it is not declared.
     pub expected: Option<String>,
-    /// The turns of a conversation, each of which is a separate input; none if a record is one
-    /// input.
+    /// The turns of a conversation, each of which is a separate input; none if a record is one input.
     pub turns: Option<RecordTurns>,
-    /// The units; if none are declared, all texts and arrays of texts at the top level of a record,
-    /// or of a turn, are used.
+    /// The units; if none are declared, all texts and arrays of texts at the top level of a record, or of a turn, are
+    /// used.
     pub units: Vec<RecordUnits>,
 }
 
@@ -174,9 +172,8 @@ impl Configure for EvidenceKind {
         check::hint(slip)
     }
 
-    /// Always returns settings, even if the file has no key of this probe. They are a part of every
-    /// digest: since the beginning, the digests of configurations without this probe have contained
-    /// its default settings.
+    /// Always returns settings, even if the file has no key of this probe. They are a part of every digest: since the
+    /// beginning, the digests of configurations without this probe have contained its default settings.
     fn settle(
         &self,
         part: &Part<'_>,
@@ -271,8 +268,7 @@ impl ProbeSettings for EvidenceSettings {
             SwapCount::UpTo(most) => most.to_string(),
             SwapCount::Every(AllPairs::All) => "all".to_owned(),
         };
-        // The settings of a scorer name a model; the scorer's id also includes the declaration of
-        // that model.
+        // The settings of a scorer name a model; the scorer's id also includes the declaration of that model.
         let opened = judge::chosen_scorer(&self.scorer);
         let scorer = match opened.asked() {
             Some(_) => format!("{} {}", self.scorer, opened.id()),

@@ -9,10 +9,10 @@ use crate::perturb::{Added, Figure, Relation};
 use crate::{CaseRecord, Sample, VariantRecord};
 use kelvin_page::{Column, LISTED, Phrase, Status, Table, TableRow, brief, counted};
 
-/// The word for the outcome of a variant. `Open` is a variant whose evidence changed and whose
-/// decision did not move, which may be right: the exchanged unit may lead to the same decision.
-/// `Apart` is a variant with hedges whose decision moved, which may be right too: a hedge can
-/// change the meaning of a sentence, so it counts in a separate figure.
+/// The word for the outcome of a variant. `Open` is a variant whose evidence changed and whose decision did not move,
+/// which may be right: the exchanged unit may lead to the same decision. `Apart` is a variant with hedges whose
+/// decision moved, which may be right too: a hedge can change the meaning of a sentence, so it counts in a separate
+/// figure.
 pub(super) const fn word(status: Status) -> &'static str {
     match status {
         Status::Expected => "as expected",
@@ -26,8 +26,8 @@ pub(super) const fn word(status: Status) -> &'static str {
 
 /// The expected effect of the variants of a run.
 pub struct Expectations<'a> {
-    /// Whether there are several governing types: then a swap of a unit of one type may rightly
-    /// have no effect, because another type decides.
+    /// Whether there are several governing types: then a swap of a unit of one type may rightly have no effect, because
+    /// another type decides.
     several: bool,
     /// If there are several governing types, those that the pipeline ignores.
     ignored: BTreeSet<&'a str>,
@@ -65,8 +65,8 @@ impl<'a> Expectations<'a> {
         status
     }
 
-    /// Whether a variant with other evidence should have moved the decision: its unit comes from a
-    /// case with another answer, and no other type could have prevented the move.
+    /// Whether a variant with other evidence should have moved the decision: its unit comes from a case with another
+    /// answer, and no other type could have prevented the move.
     fn had_to_move(&self, variant: &VariantRecord) -> bool {
         let differs = variant.swap.as_ref().is_some_and(|swap| swap.donor_differs);
         let ignored = variant
@@ -93,8 +93,8 @@ pub(super) struct RankedCase<'a> {
 }
 
 impl<'a> RankedCase<'a> {
-    /// Every case of a run, worst first: sorted by the distance from the expected result, then by
-    /// the number of unexpected variants, then by failures, then by name.
+    /// Every case of a run, worst first: sorted by the distance from the expected result, then by the number of
+    /// unexpected variants, then by failures, then by name.
     pub(super) fn all(run: &EvidenceRun<'a>) -> Vec<Self> {
         let expected = Expectations::of(run);
         let mut cases: Vec<Self> = run
@@ -119,8 +119,8 @@ impl<'a> RankedCase<'a> {
         cases
     }
 
-    /// The distance of the case from the expected result, at most 2: 0 if everything was as
-    /// expected. A case without any answer to its unperturbed input gets 2.
+    /// The distance of the case from the expected result, at most 2: 0 if everything was as expected. A case without
+    /// any answer to its unperturbed input gets 2.
     fn lack(&self) -> f64 {
         let is_answered = |sample: &Sample| sample.failure.is_none();
         if !self.case.baseline.iter().any(is_answered) {
@@ -241,8 +241,8 @@ pub(super) fn signal(value: Option<f64>, n: usize) -> String {
     )
 }
 
-/// The worst cases with an unexpected result, each with an example. There may be thousands of such
-/// cases, so this list is limited.
+/// The worst cases with an unexpected result, each with an example. There may be thousands of such cases, so this list
+/// is limited.
 pub(super) fn worst(run: &EvidenceRun<'_>) -> Option<Table> {
     let expected = Expectations::of(run);
     let mut cases = RankedCase::all(run);

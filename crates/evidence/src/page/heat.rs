@@ -1,5 +1,4 @@
-//! The heat map: how far the decision moved, by the type of the changed unit and the kind of
-//! perturbation.
+//! The heat map: how far the decision moved, by the type of the changed unit and the kind of perturbation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +16,7 @@ const FILLER: &str = "(neutral sections)";
 /// The map of a run; none if there are no comparisons.
 pub(super) fn map(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<HeatGrid> {
     let mut sums: BTreeMap<(&str, &str), (f64, usize)> = BTreeMap::new();
-    // Kinds that should not move the decision come first; within both groups the order is that of
-    // the registry.
+    // Kinds that should not move the decision come first; within both groups the order is that of the registry.
     let mut kinds: BTreeSet<(bool, usize, &str)> = BTreeSet::new();
     for case in run.cases.values() {
         for variant in &case.variants {

@@ -200,8 +200,8 @@ pub(super) fn decisions(samples: &[Sample]) -> Phrase {
     all.unwrap_or_else(|| Phrase::text("not run"))
 }
 
-/// The change of the input. A new order changes no word, so the page says where each unit came
-/// from, which is more useful than a comparison of the texts.
+/// The change of the input. A new order changes no word, so the page says where each unit came from, which is more
+/// useful than a comparison of the texts.
 fn detail(name: &str, case: &CaseRecord, variant: &VariantRecord) -> Detail {
     let places = variant.notes.order.iter().enumerate().take(UNITS);
     let order = places.map(|(at, from)| Chip {

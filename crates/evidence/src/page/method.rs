@@ -96,8 +96,8 @@ fn bands() -> Table {
     )
 }
 
-/// The kinds of perturbation in this run: the name, the change that the kind makes, and its
-/// expected effect on the decision.
+/// The kinds of perturbation in this run: the name, the change that the kind makes, and its expected effect on the
+/// decision.
 fn kinds(run: &EvidenceRun<'_>) -> Option<Table> {
     let variants = run.cases.values().flat_map(|case| &case.variants);
     // A loop is used, since `collect` would first make a list with the kinds of all variants.

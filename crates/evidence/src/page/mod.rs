@@ -46,8 +46,7 @@ pub struct EvidenceRun<'a> {
 }
 
 impl EvidenceRun<'_> {
-    /// Whether a judge compared the decisions, so that two answers in different words may mean the
-    /// same.
+    /// Whether a judge compared the decisions, so that two answers in different words may mean the same.
     fn asks_a_judge(&self) -> bool {
         self.scorer.starts_with("judge/")
     }

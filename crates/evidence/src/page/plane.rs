@@ -1,5 +1,5 @@
-//! Both signals in one plot: the run and its cases as points of a square. It is shown only with one
-//! governing type: with several, the quadrants would have no meaning.
+//! Both signals in one plot: the run and its cases as points of a square. It is shown only with one governing type:
+//! with several, the quadrants would have no meaning.
 
 use super::signals::Signals;
 use super::standing::Standing;

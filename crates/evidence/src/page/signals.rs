@@ -12,8 +12,8 @@ pub(super) struct Signals<'a> {
     agreement: Option<Estimate<'a>>,
     pub(super) invariance: Estimate<'a>,
     pub(super) sensitivity: Estimate<'a>,
-    /// Following: sensitivity relative to the largest possible effect of the swaps. It gets a word
-    /// only with a single governing type and enough swaps; otherwise a band would have no meaning.
+    /// Following: sensitivity relative to the largest possible effect of the swaps. It gets a word only with a single
+    /// governing type and enough swaps; otherwise a band would have no meaning.
     pub(super) following: Estimate<'a>,
     kelvin: Estimate<'a>,
     /// Every swap of the run.
@@ -173,8 +173,7 @@ impl<'a> Signals<'a> {
     }
 }
 
-/// The parts of the signals in short, and figures that contribute to neither signal but must be
-/// visible.
+/// The parts of the signals in short, and figures that contribute to neither signal but must be visible.
 pub(super) fn breakdowns<'a>(run: &EvidenceRun<'a>) -> Vec<Breakdown<'a>> {
     let mut breakdowns = vec![Breakdown {
         label: "by kind",

@@ -10,8 +10,8 @@ use crate::perturb::Relation;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_record::family;
 
-/// The combined meaning of invariance and following. The first four are the quadrants for one
-/// governing type; with several types, a band for following would have no meaning.
+/// The combined meaning of invariance and following. The first four are the quadrants for one governing type; with
+/// several types, a band for following would have no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Invariance and following are both high.
@@ -24,15 +24,13 @@ pub enum Standing {
     Unstable,
     /// Several types: the decision stays where it should, and no type is ignored.
     Responsive,
-    /// Several types: the decision stays where it should, and at least one type decides rarely or
-    /// never.
+    /// Several types: the decision stays where it should, and at least one type decides rarely or never.
     Selective,
     /// All answers, or nearly all, are the same for every case.
     Constant,
     /// The decision stays where it should; the swaps cannot show whether it follows the evidence.
     Unclear,
-    /// The decision moves where it should not; the swaps cannot show whether it follows the
-    /// evidence.
+    /// The decision moves where it should not; the swaps cannot show whether it follows the evidence.
     Unsteady,
 }
 
@@ -62,8 +60,8 @@ impl Standing {
             && kinds.all(|value| without_noise(value, most_noise(run)) >= EVERY_KIND);
         let swaps = SwapCounts::of(run, |_| true);
         let answers = AnswerCounts::of(run).filter(AnswerCounts::are_constant);
-        // If swaps move the decision much more often than presentation does, the pipeline reacts to
-        // the evidence, even if it gives one answer most of the time.
+        // If swaps move the decision much more often than presentation does, the pipeline reacts to the evidence, even
+        // if it gives one answer most of the time.
         let reacts = swaps.moved_share() > 1.0 - invariance + REACTS;
         if answers.is_some() && !reacts {
             return Some(Self::Constant);
@@ -150,20 +148,19 @@ impl Standing {
     }
 }
 
-/// The largest mean distance between two answers to the same input; 0 if it was not measured. The
-/// worst of several kinds is worst partly by chance, so it is compared with the upper end of the
-/// interval of the noise floor.
+/// The largest mean distance between two answers to the same input; 0 if it was not measured. The worst of several
+/// kinds is worst partly by chance, so it is compared with the upper end of the interval of the noise floor.
 pub(super) fn most_noise(run: &EvidenceRun<'_>) -> f64 {
     let floor = run.metrics.get("evidence.noise_floor");
-    // If no two answers to the same input differed, no change is due to noise. With few cases, the
-    // upper end of the interval would still allow that one change in ten is noise.
+    // If no two answers to the same input differed, no change is due to noise. With few cases, the upper end of the
+    // interval would still allow that one change in ten is noise.
     let floor = floor.filter(|floor| floor.value != Some(0.0));
     let most = floor.and_then(|floor| floor.interval.map(|ends| ends.high).or(floor.value));
     most.unwrap_or(0.0)
 }
 
-/// Invariance after removing the effect of this much noise: a move that noise caused was not caused
-/// by the presentation.
+/// Invariance after removing the effect of this much noise: a move that noise caused was not caused by the
+/// presentation.
 pub(super) fn without_noise(invariance: f64, eta: f64) -> f64 {
     if eta >= 1.0 {
         return invariance;
@@ -174,12 +171,10 @@ pub(super) fn without_noise(invariance: f64, eta: f64) -> f64 {
 /// The decision counts as stable only if the invariance of each single kind is at least this.
 const EVERY_KIND: f64 = 0.75;
 
-/// The minimum difference between the share of swaps that move the decision and the same share of
-/// other variants.
+/// The minimum difference between the share of swaps that move the decision and the same share of other variants.
 const REACTS: f64 = 0.2;
 
-/// The standing with several governing types; none if it is unknown for some type whether the
-/// pipeline ignores it.
+/// The standing with several governing types; none if it is unknown for some type whether the pipeline ignores it.
 fn several(run: &EvidenceRun<'_>, holds: bool) -> Option<Standing> {
     let ignored = ignored_types(run);
     let types = run.governing_types.iter();
@@ -202,8 +197,8 @@ pub(super) struct AnswerCounts<'a> {
     pub(super) times: usize,
     /// The total number of answers.
     pub(super) all: usize,
-    /// For each case, how large the share of the most frequent answer is among its own answers: the
-    /// answers to the unperturbed case, and to the variants that should not move the decision.
+    /// For each case, how large the share of the most frequent answer is among its own answers: the answers to the
+    /// unperturbed case, and to the variants that should not move the decision.
     own_shares: Vec<f64>,
 }
 
@@ -233,11 +228,11 @@ impl<'a> AnswerCounts<'a> {
     /// Whether the pipeline gives the same answer in every case, apart from noise. There must be at least two cases,
     /// since a single case has one right answer.
     pub(super) fn are_constant(&self) -> bool {
-        /// The share of the cases whose own answers are mostly the most frequent answer. It is
-        /// below 1 because noise may change a case or two.
+        /// The share of the cases whose own answers are mostly the most frequent answer. It is below 1 because noise
+        /// may change a case or two.
         const NEARLY_ALL: f64 = 0.9;
-        /// If the share of the most frequent answer in a case is at most this, the case has another
-        /// answer, which noise alone does not explain.
+        /// If the share of the most frequent answer in a case is at most this, the case has another answer, which noise
+        /// alone does not explain.
         const DIFFERENT: f64 = 0.25;
         let prevails = self.own_shares.iter().filter(|share| **share > 0.5).count();
         let different = self.own_shares.iter().any(|share| *share <= DIFFERENT);

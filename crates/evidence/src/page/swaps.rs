@@ -6,20 +6,17 @@ use super::EvidenceRun;
 use crate::{SwapRecord, VariantRecord};
 use kelvin_page::counted;
 
-/// At least this many swaps must have a donor with another answer; with fewer, no conclusion is
-/// possible.
+/// At least this many swaps must have a donor with another answer; with fewer, no conclusion is possible.
 pub(super) const ENOUGH_SWAPS: usize = 5;
-/// At least this many cases must have a swap whose donor has another answer; with fewer, no
-/// conclusion is possible.
+/// At least this many cases must have a swap whose donor has another answer; with fewer, no conclusion is possible.
 pub(super) const ENOUGH_CASES: usize = 3;
-/// The mean contrast must be at least this share of the noise. Below it, two answers of the same
-/// case differ nearly as much as the answers of two cases, so swaps allow no conclusion.
+/// The mean contrast must be at least this share of the noise. Below it, two answers of the same case differ nearly as
+/// much as the answers of two cases, so swaps allow no conclusion.
 const CLEAR: f64 = 0.25;
 
-/// With several governing types, a type counts as ignored if its following is below this and the
-/// interval ends below [`IGNORED_UP_TO`]. The limits are low because each of several types may move
-/// little and still be used: if three types must agree, most exchanges of one of them rightly
-/// change nothing.
+/// With several governing types, a type counts as ignored if its following is below this and the interval ends below
+/// [`IGNORED_UP_TO`]. The limits are low because each of several types may move little and still be used: if three
+/// types must agree, most exchanges of one of them rightly change nothing.
 const IGNORED: f64 = 0.10;
 /// The limit for the upper end of the interval; see [`IGNORED`].
 const IGNORED_UP_TO: f64 = 0.35;
@@ -120,9 +117,8 @@ impl SwapCounts {
         self.variants >= ENOUGH_SWAPS && self.cases >= ENOUGH_CASES && !self.are_enough()
     }
 
-    /// `28 of 48 swaps moved the decision; the donors' own answers differ in 27 of the 48, and the
-    /// pipeline followed those`; none if there is no swap, or the answers of the donors are not
-    /// known.
+    /// `28 of 48 swaps moved the decision; the donors' own answers differ in 27 of the 48, and the pipeline followed
+    /// those`; none if there is no swap, or the answers of the donors are not known.
     pub(super) fn sentence(&self) -> Option<String> {
         if !self.known {
             return None;
@@ -148,8 +144,8 @@ pub(super) fn is_followed(run: &EvidenceRun<'_>, governing: &str) -> bool {
     value.is_some_and(|value| value >= IGNORED) && SwapCounts::of_type(run, governing).are_enough()
 }
 
-/// The governing types that the pipeline ignores, according to the swaps. A single governing type
-/// is judged by the bands of its following instead.
+/// The governing types that the pipeline ignores, according to the swaps. A single governing type is judged by the
+/// bands of its following instead.
 pub(super) fn ignored_types<'a>(run: &EvidenceRun<'a>) -> BTreeSet<&'a str> {
     let types = run.governing_types;
     let is_ignored = |name: &&String| {

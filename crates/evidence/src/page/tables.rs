@@ -5,8 +5,7 @@ use crate::perturb;
 use kelvin_page::{Estimate, FigureTable, Phrase};
 use kelvin_record::{Metric, estimate, family};
 
-/// Tables of the metrics whose id has exactly one more part than the given id: title, note, id,
-/// signal.
+/// Tables of the metrics whose id has exactly one more part than the given id: title, note, id, signal.
 const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
     (
         "Following by governing type",
@@ -198,8 +197,8 @@ fn moved_of(metric: &Metric) -> String {
     format!(": moved in {} of {}", moved.round(), metric.n)
 }
 
-/// The name of a position in a list or of a turn: `passages_03` is the third position of
-/// `passages`, and `03` the third turn.
+/// The name of a position in a list or of a turn: `passages_03` is the third position of `passages`, and `03` the third
+/// turn.
 fn of_place(name: &str) -> Phrase {
     match name.rsplit_once('_') {
         Some((list, place)) => {

@@ -28,8 +28,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     })
 }
 
-/// Each marker has its own replacement, so that lists which only their markers separate stay
-/// separate.
+/// Each marker has its own replacement, so that lists which only their markers separate stay separate.
 const fn exchanged(marker: char, number: usize) -> char {
     match (marker, number % 2) {
         ('-', 1) | ('+', 0) => '*',

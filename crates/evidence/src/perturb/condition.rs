@@ -134,8 +134,7 @@ fn begins_with_known_state(text: &str, list: &Words) -> bool {
     })
 }
 
-/// Whether a text is a sentence such as "None of the criteria hold.", which contains a quantity, a
-/// noun and a state.
+/// Whether a text is a sentence such as "None of the criteria hold.", which contains a quantity, a noun and a state.
 fn has_shape_of_state(text: &str, list: &Words) -> bool {
     const HOW_MANY: &[&str] = &[
         "all", "any", "both", "each", "every", "few", "four", "half", "most", "neither", "no",

@@ -1,5 +1,4 @@
-//! `discourse_marker_injection`: a discourse marker is inserted before a sentence that follows
-//! another one.
+//! `discourse_marker_injection`: a discourse marker is inserted before a sentence that follows another one.
 
 use std::ops::Range;
 
@@ -27,8 +26,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
         WANTED,
         "sentence that follows another one",
         |text| {
-            // The first sentence of a paragraph cannot have a marker, because no sentence comes
-            // before it.
+            // The first sentence of a paragraph cannot have a marker, because no sentence comes before it.
             let blocks = text.sentences(list).into_iter();
             let following = blocks.flat_map(|block| block.into_iter().skip(1));
             text.sites(following, |sentence| first_word(sentence, list))

@@ -15,9 +15,8 @@ const DISTANCE: usize = 3;
 /// The minimum length of a noun: a shorter word after a determiner is hardly a noun.
 const SHORTEST_NOUN: usize = 3;
 
-/// Inserts "perhaps" or a similar word into "the tone is pleasant" or "we prefer the old one".
-/// Sentences that state a fact, ask, order or count are not changed: a hedge would change their
-/// meaning.
+/// Inserts "perhaps" or a similar word into "the tone is pleasant" or "we prefer the old one". Sentences that state a
+/// fact, ask, order or count are not changed: a hedge would change their meaning.
 pub(super) static KIND: Perturbation = Perturbation {
     name: "hedge_injection",
     description: "a word such as perhaps comes into an opinion or a judgement of a unit that does not govern",
@@ -60,8 +59,7 @@ fn sites(text: &Text<'_>, list: &Words) -> Vec<InsertionSite> {
     sites
 }
 
-/// The parts of a sentence before which a hedge can be inserted: a judgement, or the object of an
-/// opinion.
+/// The parts of a sentence before which a hedge can be inserted: a judgement, or the object of an opinion.
 fn places(sentence: &str, list: &Words) -> Vec<Range<usize>> {
     let words = words(sentence);
     let word = |at: usize| sentence[words[at].clone()].to_lowercase();
@@ -105,8 +103,7 @@ fn places(sentence: &str, list: &Words) -> Vec<Range<usize>> {
     places
 }
 
-/// Whether a sentence is a plain statement: not a question, an order or a condition, and without a
-/// hedge.
+/// Whether a sentence is a plain statement: not a question, an order or a condition, and without a hedge.
 fn takes_a_hedge(sentence: &str, words: &[Range<usize>], list: &Words) -> bool {
     const OTHERS: &[&str] = &[
         "if", "unless", "when", "whenever", "whether", "provided", "must", "shall", "should",

@@ -1,5 +1,4 @@
-//! `meta_commentary_injection`: a sentence about the text is inserted at the beginning of a
-//! section.
+//! `meta_commentary_injection`: a sentence about the text is inserted at the beginning of a section.
 
 use super::sites::{InsertionSite, Text, one_of, one_site_each};
 use super::{Figure, Perturbation, PerturbedCase, Proposal};
@@ -27,8 +26,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
         |_, site, draw| {
             let comment = one_of(comments, draw)?;
             let detail = vec![("comment", comment.to_owned())];
-            // The inserted comment is a whole sentence, so the sentence after it keeps its capital
-            // letter.
+            // The inserted comment is a whole sentence, so the sentence after it keeps its capital letter.
             Some((vec![(site.range.clone(), format!("{comment} "))], detail))
         },
     )

@@ -1,8 +1,7 @@
-//! Perturbations: rewrites of a case after which the decision should either stay the same or
-//! change.
+//! Perturbations: rewrites of a case after which the decision should either stay the same or change.
 //!
-//! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`Planner`] names
-//! them, leaves out drafts without any effect on the text, and records the changes of each one.
+//! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`Planner`] names them, leaves out
+//! drafts without any effect on the text, and records the changes of each one.
 
 mod bullet_reformat;
 mod comparator_flip;
@@ -128,8 +127,7 @@ pub enum Figure {
     Condition,
     /// `evidence.mechanical_sensitivity`: numbers, comparators or words of opposite meaning were changed.
     Mechanical,
-    /// `evidence.hedge_invariance`: hedges were inserted, which can change the meaning of an
-    /// opinion.
+    /// `evidence.hedge_invariance`: hedges were inserted, which can change the meaning of an opinion.
     Hedge,
     /// `evidence.drop.<type>`: one unit was left out; contributes to invariance only on request.
     Drop,
@@ -208,10 +206,10 @@ impl<'a> PerturbedCase<'a> {
             .any(|name| name == unit_type)
     }
 
-    /// The ranges of units that may exchange positions, and among which units may be inserted. In a
-    /// Markdown file this is one range, before the first unit that keeps its order: a chat with an
-    /// inserted section between its turns, or at its end, is another chat. In a record these are
-    /// the arrays, each before the first element that keeps its order.
+    /// The ranges of units that may exchange positions, and among which units may be inserted. In a Markdown file this
+    /// is one range, before the first unit that keeps its order: a chat with an inserted section between its turns, or
+    /// at its end, is another chat. In a record these are the arrays, each before the first element that keeps its
+    /// order.
     fn free_runs(&self) -> Vec<Range<usize>> {
         let units = &self.case().units;
         let before_kept = |run: Range<usize>| {
@@ -246,8 +244,7 @@ impl<'a> PerturbedCase<'a> {
         render::render(text, self.corpus, self.at, self.settings, pieces);
     }
 
-    /// The random draws for one variant: they depend only on the seed, the case, the kind and the
-    /// number.
+    /// The random draws for one variant: they depend only on the seed, the case, the kind and the number.
     pub fn draw(&self, kind: &str, number: usize) -> Draw {
         Draw::of(self.key(kind, number))
     }
@@ -267,14 +264,13 @@ impl<'a> PerturbedCase<'a> {
 pub enum Piece {
     /// A unit of the case, unchanged.
     Own(usize),
-    /// A rewritten unit of the case. A run has hundreds of thousands of pieces, and only a few are
-    /// rewritten: the box halves the size of the others.
+    /// A rewritten unit of the case. A run has hundreds of thousands of pieces, and only a few are rewritten: the box
+    /// halves the size of the others.
     Edited(Box<EditedUnit>),
-    /// A unit of another case, and a unit of this case: the first one replaces the second, or is
-    /// inserted beside it in an array. The second is used only for records.
+    /// A unit of another case, and a unit of this case: the first one replaces the second, or is inserted beside it in
+    /// an array. The second is used only for records.
     Peer(UnitPlace, u32),
-    /// A section of the filler bank, and a unit of the array in which it is inserted, as for a unit
-    /// of another case.
+    /// A section of the filler bank, and a unit of the array in which it is inserted, as for a unit of another case.
     Filler(usize, u32),
 }
 
@@ -303,8 +299,7 @@ impl Piece {
         }
     }
 
-    /// A unit of another case that replaces a unit of this case or is inserted beside it in an
-    /// array.
+    /// A unit of another case that replaces a unit of this case or is inserted beside it in an array.
     fn peer(place: UnitPlace, beside: usize) -> Self {
         Self::Peer(place, narrow(beside))
     }
@@ -376,8 +371,7 @@ impl Proposal {
     }
 }
 
-/// A variant that will be run. It contains the pieces but not the text; [`Variant::render`] makes
-/// the text.
+/// A variant that will be run. It contains the pieces but not the text; [`Variant::render`] makes the text.
 #[derive(Debug)]
 pub struct Variant {
     /// Unique within the case, and a folder name: `reorder-01`, `swap-gate_rule-02`.
@@ -426,8 +420,7 @@ pub struct Added {
     pub from: Option<Arc<str>>,
 }
 
-/// The variants of one case, with a notice for every limit, every skip and every variant without an
-/// effect on the text.
+/// The variants of one case, with a notice for every limit, every skip and every variant without an effect on the text.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// The variants, sorted by the registry and by their numbers.
@@ -444,8 +437,8 @@ impl Variant {
         text
     }
 
-    /// The digest of the text of the variant. It is computed only for records, since it costs as
-    /// much as making the text.
+    /// The digest of the text of the variant. It is computed only for records, since it costs as much as making the
+    /// text.
     pub fn digest(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> Digest {
         Digest::of(self.render(corpus, at, settings).as_bytes())
     }

@@ -63,8 +63,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     proposal
 }
 
-/// Draws the sections and their positions; a section is inserted twice only if the bank has too
-/// few.
+/// Draws the sections and their positions; a section is inserted twice only if the bank has too few.
 fn padded(
     subject: &PerturbedCase<'_>,
     (runs, open): (&[Range<usize>], &[usize]),
@@ -83,8 +82,8 @@ fn padded(
     scatter(subject, runs, added, draw)
 }
 
-/// The ranges in which a neutral section can be inserted. In a record these are the arrays of
-/// texts, since nobody knows which other fields an object would need.
+/// The ranges in which a neutral section can be inserted. In a record these are the arrays of texts, since nobody knows
+/// which other fields an object would need.
 fn open_runs(subject: &PerturbedCase<'_>, runs: &[Range<usize>]) -> Vec<usize> {
     let takes_texts = |run: &Range<usize>| match subject.case().record() {
         None => true,

@@ -1,5 +1,4 @@
-//! The common part of both kinds of padding: how many sections are inserted, and at which
-//! positions.
+//! The common part of both kinds of padding: how many sections are inserted, and at which positions.
 
 use std::ops::Range;
 
@@ -15,8 +14,8 @@ pub(super) const MOST: usize = 4;
 /// How often a variant that equals an earlier one is drawn again.
 const ATTEMPTS: usize = 8;
 
-/// Adds a variant to a proposal; one that equals an earlier variant is drawn again. `pieces` gets
-/// the number of the attempt, from 0.
+/// Adds a variant to a proposal; one that equals an earlier variant is drawn again. `pieces` gets the number of the
+/// attempt, from 0.
 pub(super) fn add_another(proposal: &mut Proposal, mut pieces: impl FnMut(usize) -> Vec<Piece>) {
     let mut drawn = pieces(0);
     for attempt in 1..ATTEMPTS {
@@ -28,8 +27,8 @@ pub(super) fn add_another(proposal: &mut Proposal, mut pieces: impl FnMut(usize)
     proposal.drafts.push(Draft::plain(drawn));
 }
 
-/// The units of a case in order, with the pieces of `added` inserted one after another at random
-/// positions of their ranges. No piece is inserted after a unit that keeps its order.
+/// The units of a case in order, with the pieces of `added` inserted one after another at random positions of their
+/// ranges. No piece is inserted after a unit that keeps its order.
 pub(super) fn scatter(
     subject: &PerturbedCase<'_>,
     runs: &[Range<usize>],

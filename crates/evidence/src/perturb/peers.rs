@@ -12,8 +12,8 @@ use crate::cases::{Case, Corpus, Slot, Unit};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::threads;
 
-/// The position of a unit: the index of its case, then the index of the unit in the case. The plan
-/// of a run contains hundreds of thousands of positions, so they are 32-bit numbers.
+/// The position of a unit: the index of its case, then the index of the unit in the case. The plan of a run contains
+/// hundreds of thousands of positions, so they are 32-bit numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnitPlace {
     case: u32,
@@ -21,8 +21,7 @@ pub struct UnitPlace {
 }
 
 impl UnitPlace {
-    /// The position of a unit, from the index of its case in the corpus and its own index in the
-    /// case.
+    /// The position of a unit, from the index of its case in the corpus and its own index in the case.
     pub(super) fn of(case: usize, unit: usize) -> Self {
         let small = |at| u32::try_from(at).expect("memory holds fewer than 2^32 units");
         Self {
@@ -37,8 +36,8 @@ impl UnitPlace {
         case.record()?.slots.get(self.unit as usize)
     }
 
-    /// The positions of all elements in the array of the unit; only its own position if it is in no
-    /// array, or if it keeps its order.
+    /// The positions of all elements in the array of the unit; only its own position if it is in no array, or if it
+    /// keeps its order.
     pub(super) fn with_its_list(self, corpus: &Corpus) -> Vec<Self> {
         let units = &corpus.cases[self.case as usize].units;
         let whole = whole_list(units, self.unit as usize);
@@ -65,12 +64,11 @@ pub(super) struct PeerRule {
 
 /// The units of the corpus, by content and by type.
 ///
-/// Each content is on a ring once, together with the first case that contains it. A case never
-/// draws one of its own contents, so the drawn content always comes from another case.
+/// Each content is on a ring once, together with the first case that contains it. A case never draws one of its own
+/// contents, so the drawn content always comes from another case.
 pub struct Peers {
-    /// The units from which `pad_content` draws, by content: those of Markdown files under the
-    /// empty name, and the elements of arrays under their type, since they are inserted only into
-    /// arrays of that type.
+    /// The units from which `pad_content` draws, by content: those of Markdown files under the empty name, and the
+    /// elements of arrays under their type, since they are inserted only into arrays of that type.
     pub(super) padding: BTreeMap<Arc<str>, Ring<UnitPlace>>,
     /// The units from which `swap` draws, for each governing type.
     pub(super) rules: BTreeMap<Arc<str>, Ring<PeerRule>>,
@@ -164,8 +162,8 @@ impl Peers {
             .collect()
     }
 
-    /// Data that a kind derives from the whole corpus, e.g. its own ring: they are made for the
-    /// first case that needs them, and shared by all others.
+    /// Data that a kind derives from the whole corpus, e.g. its own ring: they are made for the first case that needs
+    /// them, and shared by all others.
     pub(super) fn derived<T: Send + Sync + 'static>(
         &self,
         kind: &'static str,
@@ -179,9 +177,8 @@ impl Peers {
     }
 }
 
-/// The units that are exchanged together with a unit: all elements of an array that may be moved,
-/// since the passages retrieved for another case are only useful as a whole. Any other unit is
-/// exchanged alone.
+/// The units that are exchanged together with a unit: all elements of an array that may be moved, since the passages
+/// retrieved for another case are only useful as a whole. Any other unit is exchanged alone.
 pub(super) fn whole_list(units: &[Unit], at: usize) -> Range<usize> {
     let is_in_it = |unit: &&Unit| unit.list == units[at].list && !unit.fixed;
     if units[at].list.is_none() || units[at].fixed {
@@ -201,8 +198,8 @@ fn sense_of_list(case: &Case, units: Range<usize>) -> Digest {
     fields.digest()
 }
 
-/// The digest of the text below the heading of a unit, without regard to white space: replacing a
-/// unit by one with the same text would be no test.
+/// The digest of the text below the heading of a unit, without regard to white space: replacing a unit by one with the
+/// same text would be no test.
 fn sense(case: &Case, unit: &Unit) -> Digest {
     let text = &case.text[unit.heading_end..unit.body.end];
     let mut words = String::with_capacity(text.len());

@@ -16,9 +16,8 @@ pub struct Planner<'a> {
     corpus: &'a Corpus,
     settings: &'a EvidenceSettings,
     peers: &'a Peers,
-    /// The digests of the present case and of its variants so far: a variant with the text of an
-    /// earlier one would be useless. Storing the texts themselves would need many times the memory
-    /// of the case.
+    /// The digests of the present case and of its variants so far: a variant with the text of an earlier one would be
+    /// useless. Storing the texts themselves would need many times the memory of the case.
     texts: HashSet<Digest>,
     /// The text of one variant; the memory is reused for the next.
     text: String,
@@ -38,8 +37,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Plans every enabled kind for the case at an index of the corpus. A case without units has no
-    /// part to perturb; the notices of loading report such a case.
+    /// Plans every enabled kind for the case at an index of the corpus. A case without units has no part to perturb;
+    /// the notices of loading report such a case.
     pub fn plan(&mut self, at: usize) -> Plan {
         let subject = PerturbedCase::new(self.corpus, at, self.settings, self.peers);
         let mut plan = Plan {
@@ -58,8 +57,7 @@ impl<'a> Planner<'a> {
         plan
     }
 
-    /// Plans one kind and adds its variants to the plan. A variant whose text is already planned is
-    /// left out.
+    /// Plans one kind and adds its variants to the plan. A variant whose text is already planned is left out.
     fn plan_kind(&mut self, kind: &Perturbation, subject: &PerturbedCase<'_>, plan: &mut Plan) {
         let proposal = (kind.propose)(subject);
         let mut notices = proposal.notices;
@@ -67,8 +65,8 @@ impl<'a> Planner<'a> {
         let mut kept = 0;
         self.names.begin();
         for draft in proposal.drafts {
-            // The name is given before any variant is left out, so that leaving one out does not
-            // change the names of others.
+            // The name is given before any variant is left out, so that leaving one out does not change the names of
+            // others.
             let id = self.names.next(kind.name, draft.unit_type.as_deref());
             self.text.clear();
             subject.render(&mut self.text, &draft.pieces);
@@ -109,8 +107,7 @@ impl<'a> Planner<'a> {
 /// Names for the variants of one kind after another.
 #[derive(Default)]
 struct VariantNames {
-    /// The beginnings of the names, each with the number of names that have it; the latest one is
-    /// last.
+    /// The beginnings of the names, each with the number of names that have it; the latest one is last.
     stems: Vec<(String, usize)>,
     /// The name that is being made.
     name: String,

@@ -1,9 +1,7 @@
-//! `position`: tests at which position of a list, or in which turn of a conversation, evidence is
-//! still used.
+//! `position`: tests at which position of a list, or in which turn of a conversation, evidence is still used.
 //!
-//! Neutral text in place of an element shows whether that element decides. Rotating the list, so
-//! that it begins at every element in turn, brings the deciding element to every position. The
-//! module `places` evaluates the decisions.
+//! Neutral text in place of an element shows whether that element decides. Rotating the list, so that it begins at
+//! every element in turn, brings the deciding element to every position. The module `places` evaluates the decisions.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,8 +9,7 @@ use std::sync::Arc;
 use super::rewrite::with_edited;
 use super::{Draft, Figure, POSITION, Perturbation, PerturbedCase, Piece, Proposal};
 
-/// The maximum number of groups of a list: the elements of a longer list are replaced several at a
-/// time.
+/// The maximum number of groups of a list: the elements of a longer list are replaced several at a time.
 const GROUPS: usize = 10;
 
 /// Puts neutral text at every position of a list, and rotates the list.
@@ -81,8 +78,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     proposal
 }
 
-/// An array, or the turns of a conversation, in which neutral text replaces one position after
-/// another.
+/// An array, or the turns of a conversation, in which neutral text replaces one position after another.
 pub(crate) struct Sweep {
     /// All its units.
     pub(crate) units: Range<usize>,
@@ -100,8 +96,8 @@ pub(crate) struct SweptPlaces {
     pub(crate) units: Range<usize>,
 }
 
-/// Makes a sweep of each array with several units, and of the turns if there are several. The input
-/// is the array and the turn of each unit.
+/// Makes a sweep of each array with several units, and of the turns if there are several. The input is the array and
+/// the turn of each unit.
 pub(crate) fn sweeps(units: impl Iterator<Item = (Option<u32>, Option<u32>)>) -> Vec<Sweep> {
     let units: Vec<(Option<u32>, Option<u32>)> = units.collect();
     let mut sweeps = Vec::new();

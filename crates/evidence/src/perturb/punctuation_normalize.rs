@@ -112,8 +112,7 @@ fn plain(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
     }
 }
 
-/// Finds sequences of exactly two hyphens for a dash, and of exactly three full stops for an
-/// ellipsis.
+/// Finds sequences of exactly two hyphens for a dash, and of exactly three full stops for an ellipsis.
 fn dots_and_dashes(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
     let mut place = 0;
     while let Some((at, c)) = chars.get(place).copied() {

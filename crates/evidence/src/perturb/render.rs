@@ -1,6 +1,5 @@
-//! Turns pieces into text. If units of the case stay side by side, every byte between them stays
-//! too; all other pieces are joined so that the heading of a unit never becomes a part of the
-//! previous unit.
+//! Turns pieces into text. If units of the case stay side by side, every byte between them stays too; all other pieces
+//! are joined so that the heading of a unit never becomes a part of the previous unit.
 
 use std::ops::Range;
 
@@ -40,8 +39,8 @@ pub(super) fn render(
     }
 }
 
-/// The type of the unit in a filler section; none if the section does not contain exactly one unit,
-/// or if the unit would not end.
+/// The type of the unit in a filler section; none if the section does not contain exactly one unit, or if the unit
+/// would not end.
 pub(super) fn type_of_section(section: &NeutralSection) -> Option<String> {
     let case = Case::parse("", "", &*section.markdown).ok()?;
     let [unit] = case.units.as_slice() else {
@@ -77,8 +76,8 @@ fn push(
     }
 }
 
-/// Adds the text between two pieces. A blank line closes any block that a unit can leave open, for
-/// instance an HTML block; a case with a unit that a blank line cannot close is rejected.
+/// Adds the text between two pieces. A blank line closes any block that a unit can leave open, for instance an HTML
+/// block; a case with a unit that a blank line cannot close is rejected.
 fn push_gap(text: &mut String, case: &Case, left: &Piece, right: &Piece) {
     if let Some(at) = left.own() {
         let tail = case.tail(&case.units[at]);
@@ -105,8 +104,8 @@ fn blank_line(tail: &str) -> Option<&str> {
     (lf + lone_cr >= 2).then(|| &tail[..=end])
 }
 
-/// Adds the text of a variant of a record. Only the changed units are written anew: every other
-/// byte, the order of the keys and the fields that are not units stay unchanged.
+/// Adds the text of a variant of a record. Only the changed units are written anew: every other byte, the order of the
+/// keys and the fields that are not units stay unchanged.
 fn render_record(
     text: &mut String,
     corpus: &Corpus,
@@ -161,8 +160,7 @@ fn span(record: &RecordForm, group: &Range<usize>) -> Range<usize> {
     record.slots[group.start].element.start..record.slots[group.end - 1].element.end
 }
 
-/// The text between two elements of an array: the original one, or that between the first two
-/// elements.
+/// The text between two elements of an array: the original one, or that between the first two elements.
 fn between<'r>(
     record: &'r RecordForm,
     group: &Range<usize>,
@@ -202,8 +200,8 @@ fn push_in_record(
         Piece::Peer(place, beside) => {
             let (from, unit) = place.find(corpus);
             let Some((theirs, slot)) = from.record().zip(place.slot(corpus)) else {
-                // All cases of a run have the same format. Otherwise, a Markdown section would be
-                // inserted here as a text.
+                // All cases of a run have the same format. Otherwise, a Markdown section would be inserted here as a
+                // text.
                 return text.push_str(&serde_json::Value::from(from.body(unit)).to_string());
             };
             let span = match case.units[*beside as usize].fixed {

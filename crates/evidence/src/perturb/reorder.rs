@@ -6,8 +6,8 @@ use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use crate::cases::Unit;
 use kelvin_base::digest::Digest;
 
-/// The largest number of orders that are listed to choose from; with more orders, a shuffle hardly
-/// ever repeats an order.
+/// The largest number of orders that are listed to choose from; with more orders, a shuffle hardly ever repeats an
+/// order.
 const LISTED: usize = 720;
 
 /// The number up to which orders are counted.
@@ -68,8 +68,8 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
         let text = format!("{free} units have only {other_orders} other order(s){kept}");
         proposal.falls_short(wanted, other_orders, text);
     }
-    // If there are up to four times as many orders as wanted, they are listed too; if there are
-    // more, drawing finds a new order quickly.
+    // If there are up to four times as many orders as wanted, they are listed too; if there are more, drawing finds a
+    // new order quickly.
     let orders = if other_orders <= LISTED.max(wanted.saturating_mul(4)) {
         let mut orders = listed(&classes);
         subject.draw(KIND.name, 0).shuffle(&mut orders);
@@ -115,8 +115,7 @@ fn arrangements(classes: &[usize]) -> usize {
     let mut product = 1_usize;
     for (placed, class) in (1_usize..).zip(classes) {
         counts[*class] += 1;
-        // Each step results in a multinomial coefficient again, so the division leaves no
-        // remainder.
+        // Each step results in a multinomial coefficient again, so the division leaves no remainder.
         product = match product.checked_mul(placed) {
             Some(wide) if wide / counts[*class] <= MOST_COUNTED => wide / counts[*class],
             _ => return MOST_COUNTED,

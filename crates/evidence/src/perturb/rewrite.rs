@@ -1,5 +1,5 @@
-//! The common part of all kinds that rewrite single governing units: which units they rewrite, and
-//! the notice if no unit could be rewritten.
+//! The common part of all kinds that rewrite single governing units: which units they rewrite, and the notice if no
+//! unit could be rewritten.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,9 +18,8 @@ pub(super) struct Rewrite {
     pub(super) detail: Detail,
 }
 
-/// Proposes the rewrites of every governing unit, each as a variant; `rewrites` gets the index of
-/// the unit in the case and its text. `missing` says what units without any rewrite do not have,
-/// e.g. "no amount".
+/// Proposes the rewrites of every governing unit, each as a variant; `rewrites` gets the index of the unit in the case
+/// and its text. `missing` says what units without any rewrite do not have, e.g. "no amount".
 pub(super) fn governing_units(
     subject: &PerturbedCase<'_>,
     wanted: usize,
@@ -83,8 +82,8 @@ pub(super) fn with_edited(units: usize, edited: Vec<(usize, String)>) -> Vec<Pie
     pieces
 }
 
-/// The edited text. None if the edits have no effect, or if the Markdown would be parsed
-/// differently, for instance because a character at the beginning of a line becomes a quote marker.
+/// The edited text. None if the edits have no effect, or if the Markdown would be parsed differently, for instance
+/// because a character at the beginning of a line becomes a quote marker.
 pub(super) fn checked(body: &str, edits: &Edits) -> Option<String> {
     let text = apply_edits(body, edits).trim_end().to_owned();
     (text != body && outline(&text).shape == outline(body).shape).then_some(text)

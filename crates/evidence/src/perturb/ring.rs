@@ -1,5 +1,5 @@
-//! Consistent sampling: the position of an element on the ring depends only on the element and the
-//! seed, so that adding or removing one element changes only the draws next to it.
+//! Consistent sampling: the position of an element on the ring depends only on the element and the seed, so that adding
+//! or removing one element changes only the draws next to it.
 
 use std::collections::HashSet;
 
@@ -27,8 +27,8 @@ const POINTS: usize = ROUNDS * 4;
 const BLOCK: usize = 256;
 
 impl<T> Ring<T> {
-    /// Puts elements on a ring; among several elements with the same identity the first one is
-    /// kept. The purpose makes rings over the same elements differ. O(n log n).
+    /// Puts elements on a ring; among several elements with the same identity the first one is kept. The purpose makes
+    /// rings over the same elements differ. O(n log n).
     pub(super) fn of(
         purpose: &str,
         seed: u64,
@@ -71,8 +71,8 @@ impl<T> Ring<T> {
         self.things.len()
     }
 
-    /// How many elements have an identity outside the given set of distinct ones. A result below
-    /// `enough` is exact; a larger result is at most the true number.
+    /// How many elements have an identity outside the given set of distinct ones. A result below `enough` is exact; a
+    /// larger result is at most the true number.
     pub(super) fn besides<'a>(
         &self,
         own: impl ExactSizeIterator<Item = &'a Digest>,
@@ -95,10 +95,10 @@ impl<T> Ring<T> {
         self.things.iter().map(|(_, thing)| thing)
     }
 
-    /// The `nth` draw of a variant with this key: the first allowed element from the drawn point
-    /// on, with its identity, by which `allowed` decides. None if no element is allowed. To find
-    /// that out, the whole ring is searched; therefore the caller first counts the remaining
-    /// elements, and excludes only elements that a single case has or has drawn.
+    /// The `nth` draw of a variant with this key: the first allowed element from the drawn point on, with its identity,
+    /// by which `allowed` decides. None if no element is allowed. To find that out, the whole ring is searched;
+    /// therefore the caller first counts the remaining elements, and excludes only elements that a single case has or
+    /// has drawn.
     pub(super) fn draw(
         &self,
         key: Digest,

@@ -68,8 +68,7 @@ fn is_closing(c: char) -> bool {
     c == MASK || "\"'”’»)]".contains(c)
 }
 
-/// The words of a text with their ranges. A word has letters and digits, with hyphens and
-/// apostrophes inside.
+/// The words of a text with their ranges. A word has letters and digits, with hyphens and apostrophes inside.
 pub(super) fn words(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut joined = false;

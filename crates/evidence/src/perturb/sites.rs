@@ -1,5 +1,5 @@
-//! The common part of all kinds that edit units of non-governing types: the prose of these units,
-//! the choice of a place, and the check that the Markdown is still parsed in the same way.
+//! The common part of all kinds that edit units of non-governing types: the prose of these units, the choice of a
+//! place, and the check that the Markdown is still parsed in the same way.
 
 use std::ops::Range;
 
@@ -58,8 +58,8 @@ impl Text<'_> {
             .collect()
     }
 
-    /// The sites in some of the sentences. `place` finds the site of a sentence, which it gets in
-    /// masked form: the range of the sentence that is replaced.
+    /// The sites in some of the sentences. `place` finds the site of a sentence, which it gets in masked form: the
+    /// range of the sentence that is replaced.
     pub(super) fn sites(
         &self,
         sentences: impl Iterator<Item = Range<usize>>,

@@ -124,8 +124,8 @@ pub(super) fn all(
     units.iter().flat_map(of_unit).collect()
 }
 
-/// Draws `wanted` distinct pairs, if there are more than that. The own units take turns, and a rule
-/// that has replaced one unit replaces another only if no unused rule is left.
+/// Draws `wanted` distinct pairs, if there are more than that. The own units take turns, and a rule that has replaced
+/// one unit replaces another only if no unused rule is left.
 pub(super) fn some(
     subject: &PerturbedCase<'_>,
     kind: &str,

@@ -190,8 +190,8 @@ fn propose_type(
     }
 }
 
-/// A notice about the share of units that can be parsed as rules: for a case with a unit that
-/// cannot be parsed, and once for the corpus.
+/// A notice about the share of units that can be parsed as rules: for a case with a unit that cannot be parsed, and
+/// once for the corpus.
 fn parse_rate(
     subject: &PerturbedCase<'_>,
     unit_type: &Arc<str>,

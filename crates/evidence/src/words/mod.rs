@@ -1,5 +1,5 @@
-//! Filler sections and word lists: data files of this program, which a pack extends or replaces.
-//! The documentation of packs describes the format.
+//! Filler sections and word lists: data files of this program, which a pack extends or replaces. The documentation of
+//! packs describes the format.
 
 mod entry;
 mod pack;
@@ -57,13 +57,13 @@ pub struct Words {
 pub struct NeutralSection {
     /// The heading, without `##`.
     pub heading: String,
-    /// The section in the form in which it is inserted: the heading line, an empty line, the text.
-    /// Lines end in `\n`, and there is no white space at the end.
+    /// The section in the form in which it is inserted: the heading line, an empty line, the text. Lines end in `\n`,
+    /// and there is no white space at the end.
     pub markdown: String,
 }
 
-/// The digest of a configuration is computed from this form, so the struct name in it must stay:
-/// with another name, every baseline would count as measured under other settings.
+/// The digest of a configuration is computed from this form, so the struct name in it must stay: with another name,
+/// every baseline would count as measured under other settings.
 impl fmt::Debug for NeutralSection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Section")
@@ -90,8 +90,7 @@ impl NeutralSection {
     }
 }
 
-/// The minimum number of filler sections: a variant of `pad_length` uses up to this many different
-/// sections.
+/// The minimum number of filler sections: a variant of `pad_length` uses up to this many different sections.
 pub const LEAST_FILLER: usize = 4;
 
 /// The names of all lists, in the order of the documentation.
@@ -126,14 +125,14 @@ enum List<'a> {
 }
 
 impl Words {
-    /// The lists of this program, with `packs` applied in order; then the sections of the file
-    /// `filler` replace the filler bank. A pack is either the name of a pack of this program or a
-    /// folder of YAML files; paths are relative to `root`.
+    /// The lists of this program, with `packs` applied in order; then the sections of the file `filler` replace the
+    /// filler bank. A pack is either the name of a pack of this program or a folder of YAML files; paths are relative
+    /// to `root`.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`](kelvin_base::exit::Misuse) that shows what is wrong with a file, each problem
-    /// with its line and advice.
+    /// A [`Misuse`](kelvin_base::exit::Misuse) that shows what is wrong with a file, each problem with its line and
+    /// advice.
     pub fn load(root: &Path, packs: &[String], filler: Option<&str>) -> anyhow::Result<Self> {
         let mut lists = pack::WordLists::shipped()?;
         for name in packs {

@@ -19,8 +19,8 @@ use kelvin_run::config::{diagnostic, yaml};
 #[derive(Clone, Default)]
 pub(super) struct WordLists {
     words: Words,
-    /// The origin of each entry, by the two parts that must not repeat together: the group of
-    /// lists, and the entry in lower case.
+    /// The origin of each entry, by the two parts that must not repeat together: the group of lists, and the entry in
+    /// lower case.
     origins: BTreeMap<(&'static str, String), WordOrigin>,
     /// The lists that files of the current pack have filled, each with its file.
     filled: BTreeMap<String, String>,
@@ -34,8 +34,7 @@ struct WordOrigin {
 }
 
 impl WordLists {
-    /// The lists that are built into this program. They are read once, since a command reads
-    /// several configurations.
+    /// The lists that are built into this program. They are read once, since a command reads several configurations.
     pub(super) fn shipped() -> Result<Self, Misuse> {
         static READ: OnceLock<WordLists> = OnceLock::new();
         if let Some(lists) = READ.get() {
@@ -165,8 +164,8 @@ impl WordLists {
                 ),
             }
         }
-        // The lists are added only now, because entries that the file replaces must not conflict
-        // with entries that it adds elsewhere.
+        // The lists are added only now, because entries that the file replaces must not conflict with entries that it
+        // adds elsewhere.
         for (name, node) in lists {
             self.add(name, node, file, source, &mut problems);
         }
@@ -268,8 +267,7 @@ impl WordLists {
     }
 }
 
-/// The group of a list: lists that are matched against the text together must not repeat each
-/// other's phrases.
+/// The group of a list: lists that are matched against the text together must not repeat each other's phrases.
 fn namespace(list: &'static str) -> &'static str {
     match list {
         "number_comparators" => "comparators",

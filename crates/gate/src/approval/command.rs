@@ -1,13 +1,12 @@
-//! The command in a comment: `/kelvin approve ID REASON` or `/kelvin reject ID REASON`, in which
-//! the id of the request may be omitted.
+//! The command in a comment: `/kelvin approve ID REASON` or `/kelvin reject ID REASON`, in which the id of the request
+//! may be omitted.
 
 use super::decide::Act;
 use super::request::ID;
 
 /// The maximum length of a stored reason, in characters.
 const REASON: usize = 500;
-/// The placeholder for a reason in the comment that asks for approval. A comment that copies it
-/// gives no reason.
+/// The placeholder for a reason in the comment that asks for approval. A comment that copies it gives no reason.
 const PLACEHOLDER: &str = "REASON";
 
 /// The decision in a comment.
@@ -21,8 +20,8 @@ pub struct ApprovalCommand {
     pub reason: String,
 }
 
-/// The command in a comment; none if there is no command. The command must be the whole first line:
-/// a quoted command, or a command inside or below a sentence, does not count.
+/// The command in a comment; none if there is no command. The command must be the whole first line: a quoted command,
+/// or a command inside or below a sentence, does not count.
 pub fn read(body: &str) -> Option<ApprovalCommand> {
     let line = body.lines().next()?;
     let rest = line.strip_prefix("/kelvin")?;
@@ -58,8 +57,8 @@ fn is_id(word: &str) -> bool {
     word.len() == ID && word.bytes().all(is_digit)
 }
 
-/// Whether a reason has readable content: it has a visible letter or digit, and is not the
-/// placeholder of the comment that asks.
+/// Whether a reason has readable content: it has a visible letter or digit, and is not the placeholder of the comment
+/// that asks.
 fn says_something(reason: &str) -> bool {
     // These characters are letters according to Unicode, but they are invisible.
     let is_blank = |sign: char| matches!(sign, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}');

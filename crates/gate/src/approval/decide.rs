@@ -66,8 +66,7 @@ pub struct Facts {
     pub deeds: Vec<Deed>,
 }
 
-/// The actions that decide if their authors have the right to, and sentences about why the other
-/// actions do not count.
+/// The actions that decide if their authors have the right to, and sentences about why the other actions do not count.
 pub fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, Vec<String>) {
     let deadline = facts.asked_at.saturating_add(rules.timeout_s);
     let last_unlabel = facts
@@ -90,9 +89,8 @@ pub fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, Vec<Stri
         if is_of_another && names != Some(&*facts.id) {
             continue;
         }
-        // An action that names no request belongs to the only request that was open at that time.
-        // If several were open, nobody knows which one the person had read. A rejection must never
-        // be ignored, so it counts for all of them.
+        // An action that names no request belongs to the only request that was open at that time. If several were open,
+        // nobody knows which one the person had read. A rejection must never be ignored, so it counts for all of them.
         let waiting = facts.others.iter().filter(|other| other.at <= deed.at);
         let is_unclear = names.is_none() && deed.act != Act::Reject && waiting.count() > 0;
         let is_author = || facts.authors.contains(&deed.by.to_lowercase());
@@ -143,9 +141,8 @@ pub fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, Vec<Stri
     (found, ignored)
 }
 
-/// Decides about the request. A rejection is stronger than an approval, whichever came first: if
-/// two people with the right to decide disagree, there is no agreement. Among several equal
-/// decisions the first one counts.
+/// Decides about the request. A rejection is stronger than an approval, whichever came first: if two people with the
+/// right to decide disagree, there is no agreement. Among several equal decisions the first one counts.
 pub fn decide(approval: &mut Approval, facts: &Facts, rights: &BTreeMap<String, Rights>) {
     let rules = approval.rules.clone();
     let (found, ignored) = eligible(&rules, facts);

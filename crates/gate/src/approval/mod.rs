@@ -1,6 +1,5 @@
-//! Whether a person with the right to do so has approved a regression. The facts from GitHub are
-//! passed in as values, and each run decides again from these facts only: a deleted comment, a
-//! removed label or a lost right does not count.
+//! Whether a person with the right to do so has approved a regression. The facts from GitHub are passed in as values,
+//! and each run decides again from these facts only: a deleted comment, a removed label or a lost right does not count.
 
 mod command;
 mod decide;

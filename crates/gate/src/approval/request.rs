@@ -1,5 +1,4 @@
-//! The request for a decision: the facts on which it depends, and the hidden line by which it is
-//! found again.
+//! The request for a decision: the facts on which it depends, and the hidden line by which it is found again.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,8 +9,7 @@ use super::super::verdict::Word;
 use super::regressions::{self, Regressed};
 use kelvin_base::digest::Fields;
 
-/// The version of the hidden line. A line of another version is ignored, and its request is made
-/// again.
+/// The version of the hidden line. A line of another version is ignored, and its request is made again.
 const VERSION: u32 = 1;
 /// The number of digits in the id of a request.
 pub(super) const ID: usize = 12;
@@ -45,8 +43,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Whether both belong to the same configuration file: two files may have the same
-    /// configuration name.
+    /// Whether both belong to the same configuration file: two files may have the same configuration name.
     pub fn is_of(&self, other: &Self) -> bool {
         self.key == other.key && self.config == other.config
     }
@@ -61,9 +58,8 @@ struct HiddenLine {
 }
 
 impl Request {
-    /// The id that people use for the request. Two requests have the same id only if they have the
-    /// same content and the same configuration: two configurations with the same regression need
-    /// two decisions.
+    /// The id that people use for the request. Two requests have the same id only if they have the same content and the
+    /// same configuration: two configurations with the same regression need two decisions.
     pub fn id(&self, origin: Option<&Origin>) -> String {
         let of_origin = |field: fn(&Origin) -> &str| origin.map_or("", field);
         let mut fields = Fields::of("kelvin/approval/v2")
@@ -80,8 +76,8 @@ impl Request {
         fields.digest().short(ID)
     }
 
-    /// The finding of the gate, even if it was approved later: a regression, or a suspected one if
-    /// all of it is only suspected.
+    /// The finding of the gate, even if it was approved later: a regression, or a suspected one if all of it is only
+    /// suspected.
     pub fn found(&self) -> Word {
         match self.regressions.iter().all(|one| one.suspected) {
             true => Word::Inconclusive,
@@ -89,8 +85,8 @@ impl Request {
         }
     }
 
-    /// Whether a decision about this request also covers the current findings. `base`: whether the
-    /// base has to be the same; after the merge it is another one.
+    /// Whether a decision about this request also covers the current findings. `base`: whether the base has to be the
+    /// same; after the merge it is another one.
     pub fn covers(&self, now: &Self, base: bool) -> bool {
         self.head == now.head
             && (!base || self.base == now.base)

@@ -73,9 +73,8 @@ impl Rules {
         self.names(login) || self.teams().next().is_some()
     }
 
-    /// Whether a person may decide. A person without the right to push may never decide, even if
-    /// the configuration names this person: names of people who were removed from a repository
-    /// often remain in its files.
+    /// Whether a person may decide. A person without the right to push may never decide, even if the configuration
+    /// names this person: names of people who were removed from a repository often remain in its files.
     pub(super) fn standing(&self, login: &str, rights: Option<&Rights>) -> DeciderStanding {
         if !self.may_name(login) {
             return DeciderStanding::MayNot(UNNAMED.to_owned());

@@ -38,8 +38,7 @@ impl Assembly<'_> {
                 .map(|(name, _)| *name)
                 .collect(),
         };
-        // A metric that is decided by its swaps, or that is only shown, has no look but can still
-        // be compared.
+        // A metric that is decided by its swaps, or that is only shown, has no look but can still be compared.
         let is_looked_at = self.decisions.contains_key(id) || self.incomparable.is_some();
         let common = match look {
             Some(look) => Some((look.base, look.head)),
@@ -111,9 +110,8 @@ fn rounded(figure: Option<f64>) -> Option<f64> {
     figure.map(|figure| if figure.abs() < ROUNDING { 0.0 } else { figure })
 }
 
-/// The mean losses over the cells that both sides measured; none if these are all cells, so that
-/// the values in the reports can be used. Without this, cases that a change adds would change a
-/// figure although no case has changed.
+/// The mean losses over the cells that both sides measured; none if these are all cells, so that the values in the
+/// reports can be used. Without this, cases that a change adds would change a figure although no case has changed.
 fn means_of_both(pair: &MetricPair<'_>) -> Option<(f64, f64)> {
     let metric = gated_metric(pair, 0.0, (&[], &|_| false));
     let (base, head) = look::means(&metric.cases)?;

@@ -117,8 +117,7 @@ impl Assembly<'_> {
         if only_failures {
             reasons.push((Rank::of(Urgency::Doubt), nothing_gated()));
         }
-        // The order is failures, warnings, others; within each group the most important first, and
-        // stable.
+        // The order is failures, warnings, others; within each group the most important first, and stable.
         let effect = |reason: &Reason| reason.effect.map_or(2, |effect| effect as u8);
         reasons.sort_by(|(one, a), (other, b)| {
             effect(a).cmp(&effect(b)).then_with(|| one.order(other))
@@ -335,8 +334,7 @@ impl Assembly<'_> {
     }
 }
 
-/// New items that do not meet a requirement for every item. They have no base, so they do not fail
-/// the gate.
+/// New items that do not meet a requirement for every item. They have no base, so they do not fail the gate.
 fn added_broken(id: &str, pair: &MetricPair<'_>) -> Option<Reason> {
     let worst = match pair.direction {
         Direction::Higher => pair.range.low,

@@ -13,8 +13,7 @@ use crate::unpaired::{has_turned, is_thin};
 use crate::verdict::{Cause, Reason, ReasonCode, Word};
 
 impl Assembly<'_> {
-    /// The finding from the pairs, unless more was lost than is allowed, or the cases with the same
-    /// name are worse.
+    /// The finding from the pairs, unless more was lost than is allowed, or the cases with the same name are worse.
     pub(super) fn with_turnover(
         &self,
         id: &str,
@@ -65,8 +64,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// A finding if many more items were lost than won, so that noise cannot explain it, even if
-    /// the mean hardly drops.
+    /// A finding if many more items were lost than won, so that noise cannot explain it, even if the mean hardly drops.
     fn by_items(
         &self,
         id: &str,
@@ -86,8 +84,7 @@ impl Assembly<'_> {
         })
     }
 
-    /// A pass may not depend on the measured part if a drop beyond the limit can hide in the
-    /// missing part.
+    /// A pass may not depend on the measured part if a drop beyond the limit can hide in the missing part.
     fn with_missing(
         &self,
         id: &str,
@@ -158,8 +155,8 @@ impl Assembly<'_> {
         }
     }
 
-    /// More reasons about a metric, besides its own: the values that are missing from its
-    /// judgement, and the inputs that changed.
+    /// More reasons about a metric, besides its own: the values that are missing from its judgement, and the inputs
+    /// that changed.
     pub(super) fn beside(&self, id: &str, policy: Attention, subject: &Subject<'_>) -> Vec<Reason> {
         let mut beside = Vec::new();
         let mut tell = |code, effect, text| {

@@ -1,10 +1,9 @@
 //! Finds single cases that broke completely: the mean over fifty cases does not show one such case.
 //!
-//! The evidence is an e-value (Vovk and Wang, "E-values: calibration, combination and
-//! applications", Annals of Statistics 49, 2021): the ratio of how well two hypotheses explain the
-//! runs of the case, namely that it is broken, and that there is only its usual noise. It may be
-//! computed after every run. If no case can be run again, the evidence of all cases is combined
-//! (`together`).
+//! The evidence is an e-value (Vovk and Wang, "E-values: calibration, combination and applications", Annals of
+//! Statistics 49, 2021): the ratio of how well two hypotheses explain the runs of the case, namely that it is broken,
+//! and that there is only its usual noise. It may be computed after every run. If no case can be run again, the
+//! evidence of all cases is combined (`together`).
 
 mod together;
 
@@ -17,8 +16,7 @@ const BAD: f64 = 0.5;
 /// Fewer base runs than this say too little about the noise of the case.
 const FEWEST_BASE_RUNS: usize = 3;
 
-/// The maximum number of runs of a case. At a noise of 0.15, one case of two hundred needs this
-/// many runs.
+/// The maximum number of runs of a case. At a noise of 0.15, one case of two hundred needs this many runs.
 const MOST_RUNS: usize = 12;
 
 /// The probability of a false alarm over all cases of all gated metrics.
@@ -36,8 +34,7 @@ const PRIOR_WEIGHT: f64 = 6.0;
 /// The finding for a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BrokenFinding {
-    /// The case is not broken: its first run is not bad enough, or its later runs are explained by
-    /// noise.
+    /// The case is not broken: its first run is not bad enough, or its later runs are explained by noise.
     Clear,
     /// The case must be run this often in total before more can be said.
     Rerun(usize),
@@ -48,8 +45,8 @@ pub enum BrokenFinding {
         /// How many runs there were.
         runs: usize,
     },
-    /// The case may be broken, but this cannot be decided: there are too few base runs, or the head
-    /// was run often enough.
+    /// The case may be broken, but this cannot be decided: there are too few base runs, or the head was run often
+    /// enough.
     Suspected {
         /// How many of the runs were bad.
         bad: usize,
@@ -63,12 +60,10 @@ pub enum BrokenFinding {
 pub struct Demand {
     /// The scale of the metric, computed by [`scale`].
     pub scale: f64,
-    /// Whether the configuration requires the metric of every case: then one good run shows that
-    /// the base met it.
+    /// Whether the configuration requires the metric of every case: then one good run shows that the base met it.
     pub is_declared: bool,
-    /// Whether the values come from ranks: a change from rank 1 to 2 halves a reciprocal rank, but
-    /// the case is not broken. A case counts as lost if it has the worst value, and that is never
-    /// certain.
+    /// Whether the values come from ranks: a change from rank 1 to 2 halves a reciprocal rank, but the case is not
+    /// broken. A case counts as lost if it has the worst value, and that is never certain.
     pub by_rank: bool,
 }
 
@@ -83,9 +78,9 @@ impl Default for Demand {
     }
 }
 
-/// The distance between the best and the worst value of a metric. If its range is open, that is 1
-/// if all values are between 0 and 1, and infinite otherwise: nobody can say how many seconds are
-/// half of the scale, so no case breaks because of them.
+/// The distance between the best and the worst value of a metric. If its range is open, that is 1 if all values are
+/// between 0 and 1, and infinite otherwise: nobody can say how many seconds are half of the scale, so no case breaks
+/// because of them.
 pub fn scale(cases: &[PairedCase], widest: f64) -> f64 {
     if widest.is_finite() {
         return widest;
@@ -109,8 +104,7 @@ pub struct UsualBreaks {
     deterministic: bool,
     /// How many metrics are gated.
     gated: usize,
-    /// Whether stored reports of the base show that repeats are not independent runs: then no
-    /// result is certain.
+    /// Whether stored reports of the base show that repeats are not independent runs: then no result is certain.
     are_kept: bool,
     /// The logarithm of the e-value from which a case is reported as possibly broken.
     doubtful: f64,
@@ -143,9 +137,9 @@ impl UsualBreaks {
         }
         let hypotheses = (count.max(1) * gated.max(1)) as f64;
         Self {
-            // One additional run counts as half bad: a rate of 0 would turn the first bad run into
-            // a certainty. If the base was not repeated, the cases that got better are counted,
-            // since noise makes as many cases better as worse.
+            // One additional run counts as half bad: a rate of 0 would turn the first bad run into a certainty. If the
+            // base was not repeated, the cases that got better are counted, since noise makes as many cases better as
+            // worse.
             rate: match runs {
                 0 => (better as f64 + 0.5) / (count as f64 + 1.0),
                 _ => (bad as f64 + 0.5) / (runs as f64 + 1.0),
@@ -167,8 +161,8 @@ impl UsualBreaks {
         if runs.head.first() != Some(&true) {
             return BrokenFinding::Clear;
         }
-        // The rows with one name may be sorted in a file, the bad ones first on both sides. So a
-        // conclusion from the first runs of a case has to agree with all of its runs.
+        // The rows with one name may be sorted in a file, the bad ones first on both sides. So a conclusion from the
+        // first runs of a case has to agree with all of its runs.
         let all_bad = runs.head.iter().filter(|is_bad| **is_bad).count();
         let all_runs = runs.head.len();
         if all_bad * runs.base <= runs.bad_base * all_runs {
@@ -180,8 +174,8 @@ impl UsualBreaks {
         if self.log_e_value(&runs, all_bad, all_runs) < 0.0 {
             return BrokenFinding::Clear;
         }
-        // After one good run, it is known that the base met the requirements of the configuration,
-        // and that it gave an answer.
+        // After one good run, it is known that the base met the requirements of the configuration, and that it gave an
+        // answer.
         let is_demanded = self.demand.is_declared || runs.is_unanswered;
         let fewest = if is_demanded { 1 } else { FEWEST_BASE_RUNS };
         let is_known = !self.are_kept && runs.base >= fewest;
@@ -260,8 +254,7 @@ impl BadRuns {
     /// The runs of a case without any value on the head.
     fn unanswered(case: &PairedCase, demand: Demand) -> Option<Self> {
         let base = case.cells.iter().map(|cell| cell.base.runs()).max()?;
-        // A value from ranks is missing if there were no hits to rank, which is reported as a
-        // failure.
+        // A value from ranks is missing if there were no hits to rank, which is reported as a failure.
         (!demand.by_rank).then(|| Self {
             base,
             bad_base: 0,

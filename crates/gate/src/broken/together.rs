@@ -1,18 +1,17 @@
-//! Combines the evidence of all cases if none of them can be run again: two cases that never pass
-//! any more are not just bad luck, even if neither of them alone is certain.
+//! Combines the evidence of all cases if none of them can be run again: two cases that never pass any more are not just
+//! bad luck, even if neither of them alone is certain.
 //!
-//! If nothing has changed, each run of a case could equally be a run of the other side. So the runs
-//! of every case are exchanged between the sides in every way (a permutation test within the cases,
-//! which is valid for any noise, even if it differs from case to case). The observed evidence has
-//! to be larger than what chance produces. The evidence is the likelihood ratio of a suite in which
-//! one case is broken on average: each case is broken with probability 1 / N, and its own ratio is
-//! the e-value of the guard.
+//! If nothing has changed, each run of a case could equally be a run of the other side. So the runs of every case are
+//! exchanged between the sides in every way (a permutation test within the cases, which is valid for any noise, even if
+//! it differs from case to case). The observed evidence has to be larger than what chance produces. The evidence is the
+//! likelihood ratio of a suite in which one case is broken on average: each case is broken with probability 1 / N, and
+//! its own ratio is the e-value of the guard.
 
 use super::{ALPHA, BAD, BadRuns, BrokenFinding, FEWEST_BASE_RUNS, UsualBreaks};
 use crate::look::{GUARD, PairedCase, pair};
 
-/// How many steps the logarithm has for a ratio of e. The evidence is a whole number of steps, so
-/// that the distribution of its sum is exact.
+/// How many steps the logarithm has for a ratio of e. The evidence is a whole number of steps, so that the distribution
+/// of its sum is exact.
 const STEPS: f64 = 32.0;
 
 /// The runs of one case on both sides.
@@ -25,9 +24,8 @@ struct ExchangedCase {
 }
 
 impl UsualBreaks {
-    /// The indices of the broken cases, judged together in one look: the cases in which every run
-    /// of the head is bad, if chance rarely produces so much evidence. From a case with few runs on
-    /// a side no conclusion is possible.
+    /// The indices of the broken cases, judged together in one look: the cases in which every run of the head is bad,
+    /// if chance rarely produces so much evidence. From a case with few runs on a side no conclusion is possible.
     pub fn together(&self, cases: &[PairedCase]) -> Vec<(usize, BrokenFinding)> {
         if self.deterministic || self.are_kept || self.demand.by_rank {
             return Vec::new();
@@ -48,8 +46,8 @@ impl UsualBreaks {
         broken
     }
 
-    /// The cases with enough runs on both sides. A run is bad if it is worse than the best run of
-    /// either side, so that a run is equally bad after an exchange.
+    /// The cases with enough runs on both sides. A run is bad if it is worse than the best run of either side, so that
+    /// a run is equally bad after an exchange.
     fn exchanged(&self, cases: &[PairedCase]) -> Vec<ExchangedCase> {
         let (paired, _) = pair(cases);
         let of_case = |paired: &crate::look::Paired| {
@@ -91,8 +89,7 @@ impl UsualBreaks {
         }
     }
 
-    /// The evidence of one case among this many, in steps; negative if its noise explains its runs
-    /// better.
+    /// The evidence of one case among this many, in steps; negative if its noise explains its runs better.
     fn evidence(&self, case: &ExchangedCase, count: usize) -> i64 {
         let seen = BadRuns {
             base: case.base.0,
@@ -108,8 +105,7 @@ impl UsualBreaks {
 
     /// The probability that chance produces at least as much evidence.
     fn chance(&self, all: &[ExchangedCase]) -> f64 {
-        // The sum that must be reached, counted from the lowest evidence that exchanged runs can
-        // produce.
+        // The sum that must be reached, counted from the lowest evidence that exchanged runs can produce.
         let mut asked = 0_i64;
         let mut likely = vec![1.0];
         for case in all {

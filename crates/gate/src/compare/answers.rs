@@ -1,5 +1,4 @@
-//! The answers of two sides, paired by item and, for variants, by input. No figures are computed
-//! from them here.
+//! The answers of two sides, paired by item and, for variants, by input. No figures are computed from them here.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -35,11 +34,9 @@ pub struct ItemAnswers {
     pub itself: (Vec<Option<Answer>>, Vec<Option<Answer>>),
     /// The other output fields of the first answers, as texts for people.
     pub beside: (FieldsBeside, FieldsBeside),
-    /// The answers to the variants of both sides that should get the same answer as the item,
-    /// repeat by repeat.
+    /// The answers to the variants of both sides that should get the same answer as the item, repeat by repeat.
     pub own: (Vec<Option<Answer>>, Vec<Option<Answer>>),
-    /// The names of the variants that should get the same answer as the item, on the base and on
-    /// the head.
+    /// The names of the variants that should get the same answer as the item, on the base and on the head.
     pub own_names: (Vec<String>, Vec<String>),
     /// The answers to the variants in which evidence was exchanged.
     pub swaps: Vec<SwapAnswers>,
@@ -110,8 +107,8 @@ impl AnswerSides<'_, '_> {
     }
 }
 
-/// A pipeline may abstain with null, which is an answer. If neither side answers null to any
-/// unchanged item, a null for exchanged evidence counts as a missing answer.
+/// A pipeline may abstain with null, which is an answer. If neither side answers null to any unchanged item, a null for
+/// exchanged evidence counts as a missing answer.
 fn without_nulls(mut items: Vec<ItemAnswers>) -> Vec<ItemAnswers> {
     let is_null = |answer: &Option<Answer>| *answer == Some(Answer::Null);
     let abstains = items.iter().any(|item| {

@@ -1,9 +1,8 @@
 //! How much of a metric both sides measured, in cells: paired, lost and changed ones.
 //!
-//! A cell is *lost* if the head planned its input but has no value for it, or if the change
-//! withdrew it with its case, kind or type. A cell is *turned over* if its input differs on the
-//! head, because cases were edited, added or removed, or because another version writes it
-//! differently.
+//! A cell is *lost* if the head planned its input but has no value for it, or if the change withdrew it with its case,
+//! kind or type. A cell is *turned over* if its input differs on the head, because cases were edited, added or removed,
+//! or because another version writes it differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,9 +51,9 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// The largest missing share, as a count and its total. Three totals are compared: the cells
-    /// that the base measured, the cells that the head planned in the same cases, and all cells
-    /// that it planned. So many new cases cannot hide a loss in the old ones.
+    /// The largest missing share, as a count and its total. Three totals are compared: the cells that the base
+    /// measured, the cells that the head planned in the same cases, and all cells that it planned. So many new cases
+    /// cannot hide a loss in the old ones.
     pub fn missing(&self) -> (usize, usize) {
         let shares = [
             (self.lost, self.base),
@@ -114,8 +113,7 @@ impl<'a> MetricSides<'_, 'a> {
             .into_iter()
             .filter(|kind| self.is_withdrawn(kind))
             .collect();
-        // With another configuration fewer variants may be planned; with the same configuration
-        // this never happens.
+        // With another configuration fewer variants may be planned; with the same configuration this never happens.
         let mut planned_fewer = BTreeSet::new();
         if self.is_configured_otherwise() {
             planned_fewer = kinds(&of_head);
@@ -133,8 +131,7 @@ impl<'a> MetricSides<'_, 'a> {
         sides.any(|side| side.is_failure_rate)
     }
 
-    /// The parts of some cases that a side measured or planned; on the base only those with a
-    /// value.
+    /// The parts of some cases that a side measured or planned; on the base only those with a value.
     pub(super) fn parts(
         &self,
         names: &BTreeSet<&'a str>,
@@ -149,9 +146,8 @@ impl<'a> MetricSides<'_, 'a> {
             .collect()
     }
 
-    /// Whether the head's configuration leaves out a kind that the base's configuration had. A kind
-    /// that is still made but contributes to another metric is not withdrawn, and neither is a kind
-    /// that this version does not know.
+    /// Whether the head's configuration leaves out a kind that the base's configuration had. A kind that is still made
+    /// but contributes to another metric is not withdrawn, and neither is a kind that this version does not know.
     fn is_withdrawn(&self, kind: &str) -> bool {
         let made = |items: Option<&ComparedItems<'a>>| {
             let items = items.into_iter().flat_map(|items| items.by_name.values());
@@ -269,8 +265,8 @@ impl<'a> MetricSides<'_, 'a> {
                 () if tally.of_head == 0 && (part.unit_type.is_some() || part.kind.is_none()) => {
                     tally.alone
                 }
-                // The case was edited, and the head has no value of this part, so it cannot be
-                // compared as a whole either.
+                // The case was edited, and the head has no value of this part, so it cannot be compared as a whole
+                // either.
                 () if tally.of_head > 0 && tally.without == tally.of_head => tally.alone,
                 () if part.kind.is_some_and(|kind| planned_fewer.contains(kind)) => {
                     tally.alone.min(tally.of_base.saturating_sub(tally.of_head))

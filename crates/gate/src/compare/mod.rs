@@ -1,6 +1,6 @@
-//! Compares two measurements: paired by metric, by case and, if both sides had the same input, by
-//! variant. Everything else is counted as not comparable. Other stored reports of the base's code
-//! are used as additional repeats of the base.
+//! Compares two measurements: paired by metric, by case and, if both sides had the same input, by variant. Everything
+//! else is counted as not comparable. Other stored reports of the base's code are used as additional repeats of the
+//! base.
 
 mod answers;
 mod coverage;
@@ -71,8 +71,7 @@ pub struct MetricPair<'a> {
     pub is_failure_rate: bool,
     /// Whether the configuration requires it of every item.
     pub is_declared: bool,
-    /// The significance level of the exact test by which a drop of single runs counts as a
-    /// regression.
+    /// The significance level of the exact test by which a drop of single runs counts as a regression.
     pub exact_at: Option<f64>,
     /// Whether every answer to a variant is compared with every answer to the item's own input.
     pub crosses: bool,
@@ -108,31 +107,30 @@ pub enum Presence {
 pub struct CasePair<'a> {
     /// How the case changed.
     pub change: Change,
-    /// The mean over the cells that both sides measured; if there are none, the value that the base
-    /// reports for the case.
+    /// The mean over the cells that both sides measured; if there are none, the value that the base reports for the
+    /// case.
     pub base: Option<f64>,
-    /// The mean over the cells that both sides measured; if there are none, the value that the head
-    /// reports for the case.
+    /// The mean over the cells that both sides measured; if there are none, the value that the head reports for the
+    /// case.
     pub head: Option<f64>,
-    /// How much worse the case is, in the metric's unit; none if there is no cell that both sides
-    /// measured.
+    /// How much worse the case is, in the metric's unit; none if there is no cell that both sides measured.
     pub drop: Option<f64>,
     /// How many samples of the metric each cell stands for.
     pub samples: usize,
     /// How many variants of the case the head runs.
     pub variants: usize,
-    /// The cells that the base measured, each with the head's values for the same input, which are
-    /// empty if it has none. There are no cells for cases that were added or edited.
+    /// The cells that the base measured, each with the head's values for the same input, which are empty if it has
+    /// none. There are no cells for cases that were added or edited.
     pub cells: CellPairs<'a>,
     /// How many variants of either side have no counterpart with the same input.
     pub not_comparable: usize,
-    /// Everything that one of the sides measured of the case, including changed inputs. None if a
-    /// side has no measurement, or if the case is paired and no input of the metric has changed.
+    /// Everything that one of the sides measured of the case, including changed inputs. None if a side has no
+    /// measurement, or if the case is paired and no input of the metric has changed.
     pub unpaired: Option<Box<Unpaired>>,
 }
 
-/// The cells of a case. Most metrics have no variants but thousands of cases, so the only cell of
-/// such a case is stored inline.
+/// The cells of a case. Most metrics have no variants but thousands of cases, so the only cell of such a case is stored
+/// inline.
 #[derive(Clone, Debug)]
 pub enum CellPairs<'a> {
     /// The case itself.
@@ -178,8 +176,7 @@ pub struct CellPair<'a> {
     pub base: &'a [Option<f64>],
     /// The value of each repeat on the head.
     pub head: &'a [Option<f64>],
-    /// The value of each pair of answers on the base, if there are any; see
-    /// [`Cell`](kelvin_record::Cell).
+    /// The value of each pair of answers on the base, if there are any; see [`Cell`](kelvin_record::Cell).
     pub base_pairs: &'a [Vec<Option<f64>>],
     /// The value of each pair of answers on the head, if there are any.
     pub head_pairs: &'a [Vec<Option<f64>>],
@@ -233,8 +230,7 @@ fn own_probes<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeSet<&'a str>
 
 /// The turnover of the items of each probe that both sides ran.
 fn turnover<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeMap<&'a str, Turnover> {
-    // A probe that observes others has the same items as those probes, which report the turnover
-    // themselves.
+    // A probe that observes others has the same items as those probes, which report the turnover themselves.
     let own = base.items.iter().filter(|(_, items)| !items.are_of_others);
     let both = own.filter_map(|(probe, before)| {
         let found = Turnover::between((base, before), (head, head.items.get(probe)?));
@@ -282,8 +278,8 @@ impl<'a> MetricPair<'a> {
         counts
     }
 
-    /// The cases in the most useful order for a person: regressions first, then by how much worse
-    /// they are, then by name.
+    /// The cases in the most useful order for a person: regressions first, then by how much worse they are, then by
+    /// name.
     pub fn worst_first(&self) -> Vec<(&'a str, &CasePair<'a>)> {
         let mut cases: Vec<(&str, &CasePair<'_>)> = self
             .cases
@@ -356,8 +352,7 @@ impl<'a> StoredComparison<'a> {
 }
 
 impl<'a> StoredMetric<'_, 'a> {
-    /// The values for the input of a cell of the base; none if the stored report has no value for
-    /// it.
+    /// The values for the input of a cell of the base; none if the stored report has no value for it.
     pub fn cell(&self, case: &str, cell: &CellPair<'_>) -> Option<Values<'a>> {
         let cells = &self.metric.cases.get(case)?.cells;
         let same =
@@ -367,8 +362,7 @@ impl<'a> StoredMetric<'_, 'a> {
     }
 }
 
-/// The values of a cell of the base, without the first answers to each input; none if no values are
-/// left.
+/// The values of a cell of the base, without the first answers to each input; none if no values are left.
 fn answers<'a>(cell: &CellPair<'a>, first: usize) -> Option<Values<'a>> {
     let values = cell.base.get(first..)?;
     let pairs = cell.base_pairs.iter().skip(first);

@@ -64,8 +64,7 @@ pub(super) fn metric<'a>(
     })
 }
 
-/// Every case that at least one side has. A case that a restricted run left out is neither lost nor
-/// new.
+/// Every case that at least one side has. A case that a restricted run left out is neither lost nor new.
 fn names<'a>(both: &MetricSides<'_, 'a>) -> BTreeSet<&'a str> {
     [both.metrics.0, both.metrics.1]
         .iter()
@@ -203,8 +202,8 @@ fn case<'a>(
     }
 }
 
-/// The number of samples of a case without cells on a side: as many as one run of the case has on
-/// both sides, even if it was run several times.
+/// The number of samples of a case without cells on a side: as many as one run of the case has on both sides, even if
+/// it was run several times.
 fn samples(base: &CaseValue, head: &CaseValue) -> usize {
     if base.cells.is_empty() || head.cells.is_empty() {
         base.samples_of_a_run().min(head.samples_of_a_run())
@@ -213,8 +212,8 @@ fn samples(base: &CaseValue, head: &CaseValue) -> usize {
     }
 }
 
-/// The cells of the base, each with its counterpart, and the number of cells of either side without
-/// one. If a side has no cells, as in the report of another tool, the case itself is the cell.
+/// The cells of the base, each with its counterpart, and the number of cells of either side without one. If a side has
+/// no cells, as in the report of another tool, the case itself is the cell.
 fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (CellPairs<'a>, usize) {
     if base.cells.is_empty() || head.cells.is_empty() {
         let itself = CellPair {

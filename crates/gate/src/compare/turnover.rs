@@ -1,5 +1,5 @@
-//! Inputs that differ on the head: how many cases were edited, and the values of the cases with the
-//! same name if their cells are not paired.
+//! Inputs that differ on the head: how many cases were edited, and the values of the cases with the same name if their
+//! cells are not paired.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,8 +30,7 @@ pub struct Turnover {
 }
 
 impl Turnover {
-    /// The turnover of the items of one probe. Each side is given completely and by its items of
-    /// that probe.
+    /// The turnover of the items of one probe. Each side is given completely and by its items of that probe.
     pub(super) fn between(
         (base, before): (&Measured<'_>, &ComparedItems<'_>),
         (head, after): (&Measured<'_>, &ComparedItems<'_>),
@@ -94,8 +93,8 @@ impl<'s, 'a> WholeMetric<'s, 'a> {
         }
     }
 
-    /// The means of a case. An input is left out of both means if both sides have it but only one
-    /// has a value for it, and so is every part that contributes to the metric on one side only.
+    /// The means of a case. An input is left out of both means if both sides have it but only one has a value for it,
+    /// and so is every part that contributes to the metric on one side only.
     pub(super) fn case(
         &self,
         name: &str,

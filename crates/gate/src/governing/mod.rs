@@ -1,14 +1,12 @@
-//! The gate by governing type: whether the decision still follows the types that it followed on the
-//! base.
+//! The gate by governing type: whether the decision still follows the types that it followed on the base.
 //!
-//! A mean over all swaps cannot show this. If two conditions have to hold and one is forgotten, the
-//! other decides more often, so the mean stays the same or rises; and every move due to noise
-//! counts as a good result. So each declared type is judged separately, by its items: a swap moves
-//! the decision or it does not, on the base and on the head.
+//! A mean over all swaps cannot show this. If two conditions have to hold and one is forgotten, the other decides more
+//! often, so the mean stays the same or rises; and every move due to noise counts as a good result. So each declared
+//! type is judged separately, by its items: a swap moves the decision or it does not, on the base and on the head.
 //!
-//! The rule and its constants come from a study over eight families of rules (AND, OR, majority,
-//! lexicographic, sum, narrow band, maximum, routing); `docs/statistics.md` has its results, and
-//! the questions that cannot be decided without labels.
+//! The rule and its constants come from a study over eight families of rules (AND, OR, majority, lexicographic, sum,
+//! narrow band, maximum, routing); `docs/statistics.md` has its results, and the questions that cannot be decided
+//! without labels.
 
 mod own;
 mod pairs;

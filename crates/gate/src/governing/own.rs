@@ -1,5 +1,4 @@
-//! Finds the items whose usual answer differs on the head, taking the noise of both sides into
-//! account.
+//! Finds the items whose usual answer differs on the head, taking the noise of both sides into account.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,9 +7,9 @@ use super::rule::{Answers, E_MIN, SuiteSide, SwapSuite, UsualAnswers};
 use crate::compare::{AnswerPairs, FieldsBeside, ItemAnswers};
 use kelvin_record::Answer;
 
-/// The largest probability that one of the two usual answers is not the true usual one, for an item
-/// that counts as changed. If answers vary, it is the false discovery rate (Benjamini and Hochberg,
-/// 1995): among two hundred noisy items some always change by chance.
+/// The largest probability that one of the two usual answers is not the true usual one, for an item that counts as
+/// changed. If answers vary, it is the false discovery rate (Benjamini and Hochberg, 1995): among two hundred noisy
+/// items some always change by chance.
 const CHANCE: f64 = 0.05;
 
 /// Two means of numbers differ if they are at least this many standard errors apart.
@@ -53,9 +52,8 @@ impl OtherAnswer<'_> {
 }
 
 impl<'p> OwnAnswers<'p> {
-    /// Compares the answers of one probe. An item without an answer on the head does not count as
-    /// having another answer. `is_exact`: whether the configuration says that the pipeline has no
-    /// noise.
+    /// Compares the answers of one probe. An item without an answer on the head does not count as having another
+    /// answer. `is_exact`: whether the configuration says that the pipeline has no noise.
     pub fn of(pairs: &'p AnswerPairs, is_exact: bool) -> Self {
         let items = pairs.items.iter();
         let items: BTreeMap<&str, &ItemAnswers> =
@@ -88,8 +86,7 @@ impl<'p> OwnAnswers<'p> {
             .filter_map(|(_, item)| {
                 let (base, head) = sides(item);
                 let (mut was, mut is) = (Answer::usual(base)?, Answer::usual(head)?);
-                // The variants may have the same answers as before although the item itself has
-                // not.
+                // The variants may have the same answers as before although the item itself has not.
                 if was == is {
                     was = Answer::usual(item.itself.0.iter().flatten())?;
                     is = Answer::usual(item.itself.1.iter().flatten())?;
@@ -103,8 +100,7 @@ impl<'p> OwnAnswers<'p> {
             .collect()
     }
 
-    /// How many answers to the unchanged items differ from the usual answer of the base: on the
-    /// base, and on the head.
+    /// How many answers to the unchanged items differ from the usual answer of the base: on the base, and on the head.
     pub fn varied(&self) -> (usize, usize) {
         let others = self.answered().filter(|(at, _)| !self.is_changed[*at]);
         let mut varied = (0, 0);
@@ -133,25 +129,24 @@ impl<'p> OwnAnswers<'p> {
     }
 }
 
-/// The answers of the base and of the head to an item and to the variants that should get the same
-/// answer.
+/// The answers of the base and of the head to an item and to the variants that should get the same answer.
 fn sides(item: &ItemAnswers) -> (impl Iterator<Item = &Answer>, impl Iterator<Item = &Answer>) {
     let base = item.itself.0.iter().chain(&item.own.0).flatten();
     let head = item.itself.1.iter().chain(&item.own.1).flatten();
     (base, head)
 }
 
-/// Whether each item has changed: its usual answer is another one, either over the item and its
-/// variants, or for the item itself. `runs`: how many of the answers to each item, from the first
-/// on, are to the item itself, on the base and on the head.
+/// Whether each item has changed: its usual answer is another one, either over the item and its variants, or for the
+/// item itself. `runs`: how many of the answers to each item, from the first on, are to the item itself, on the base
+/// and on the head.
 fn classes(
     base: &SuiteSide<u32>,
     head: &SuiteSide<u32>,
     (runs, is_exact): (&[(usize, usize)], bool),
 ) -> Vec<bool> {
     let (mut before, after) = (UsualAnswers::of(base), UsualAnswers::of(head));
-    // The noise of the base explains changes on the head, and more noise than that counts as a
-    // change. A base that was run once does not show its noise.
+    // The noise of the base explains changes on the head, and more noise than that counts as a change. A base that was
+    // run once does not show its noise.
     if base.own.iter().all(|own| own.len() <= 1) {
         before.at_least(&after);
     }
@@ -170,8 +165,8 @@ fn classes(
         itself(head, &|at| runs[at].1),
     );
     let usual = (UsualAnswers::of(&alone.0), UsualAnswers::of(&alone.1));
-    // The noise of an item is the difference between its runs. Only if no item was repeated, its
-    // variants are used instead.
+    // The noise of an item is the difference between its runs. Only if no item was repeated, its variants are used
+    // instead.
     let is_repeated = runs.iter().any(|(base, _)| *base > 1);
     let noise = |at: usize| match (is_exact, is_repeated) {
         (true, _) => E_MIN,
@@ -211,9 +206,8 @@ fn classes(
     changed
 }
 
-/// The probability that an answer is the usual one, given the observed answers, if each answer
-/// differs from the usual one with a probability of `e`. It is computed with Bayes' rule and a flat
-/// prior.
+/// The probability that an answer is the usual one, given the observed answers, if each answer differs from the usual
+/// one with a probability of `e`. It is computed with Bayes' rule and a flat prior.
 fn is_usual(e: f64, answer: u32, answers: &[u32]) -> f64 {
     let same = answers.iter().filter(|other| **other == answer).count();
     let others = answers.len() - same;
@@ -249,8 +243,7 @@ fn numbers(base: &SuiteSide<f64>, head: &SuiteSide<f64>) -> Vec<bool> {
         .collect()
 }
 
-/// For each case: the mean, the sum of the squared distances from the mean, and the degrees of
-/// freedom.
+/// For each case: the mean, the sum of the squared distances from the mean, and the degrees of freedom.
 fn spreads(side: &SuiteSide<f64>) -> Vec<(f64, f64, f64)> {
     let cases = side.own.iter();
     cases

@@ -6,14 +6,12 @@ use super::rule::{Answers, SuiteCase, SuiteSide, SuiteSwap, SwapSuite};
 use crate::compare::{AnswerPairs, ItemAnswers};
 use kelvin_record::Answer;
 
-/// If there are at most this many different answers, numbers count as classes: a rating has one of
-/// five values.
+/// If there are at most this many different answers, numbers count as classes: a rating has one of five values.
 const MOST_CLASSES: usize = 6;
 
 impl SwapSuite {
-    /// Builds the suite from the answers of one probe. A missing answer of the head counts as an
-    /// answer that did not move, which is the worst result for a swap. A missing answer of the base
-    /// is ignored.
+    /// Builds the suite from the answers of one probe. A missing answer of the head counts as an answer that did not
+    /// move, which is the worst result for a swap. A missing answer of the base is ignored.
     pub fn of(pairs: &AnswerPairs) -> Self {
         let answered: Vec<&ItemAnswers> = pairs
             .items

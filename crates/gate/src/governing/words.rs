@@ -107,11 +107,11 @@ impl TypeDecision {
     }
 }
 
-/// The factor by which the number of swaps would have to grow to show the loss of a type that moves
-/// so few swaps now; none if that costs more than adding other cases, or if no swap moves.
+/// The factor by which the number of swaps would have to grow to show the loss of a type that moves so few swaps now;
+/// none if that costs more than adding other cases, or if no swap moves.
 fn more_swaps(moved: usize) -> Option<usize> {
-    /// With five to nine informative swaps, a loss fails the gate in two of three simulated suites;
-    /// with this many swaps, in nearly all.
+    /// With five to nine informative swaps, a loss fails the gate in two of three simulated suites; with this many
+    /// swaps, in nearly all.
     const ENOUGH: usize = 2 * super::rule::FEWEST_TELLING;
     const MOST_TIMES: usize = 5;
     let times = ENOUGH.div_ceil(moved.max(1));

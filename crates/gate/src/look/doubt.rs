@@ -14,8 +14,7 @@ pub(crate) struct ErrorShare {
     pub(crate) place: usize,
     /// The square of the case's share in the drop.
     pub(crate) weight: f64,
-    /// The variance of the case's mean that comes from the answer to its own input, for a single
-    /// run.
+    /// The variance of the case's mean that comes from the answer to its own input, for a single run.
     pub(crate) shared: f64,
     /// The variance that comes from the answers to its variants; 0 if `shared` contains both.
     pub(crate) own: f64,
@@ -59,16 +58,14 @@ pub(crate) fn doubts(cases: &[PairedCase]) -> Vec<ErrorShare> {
     paired.iter().map(of_case).collect()
 }
 
-/// The remaining doubt about a case that moved although its repeats agree: the fewer repeats, the
-/// more doubt.
+/// The remaining doubt about a case that moved although its repeats agree: the fewer repeats, the more doubt.
 fn unconfirmed(case: &Paired) -> f64 {
     let (base, head) = case.sides();
     case.difference().powi(2) / (4.0 * (base.shared().runs + head.shared().runs))
 }
 
-/// The usual variance of both parts. Without any repeats, it is estimated from the differences
-/// between the sides: if the whole difference of a case is noise, half of its square is the noise
-/// of each side.
+/// The usual variance of both parts. Without any repeats, it is estimated from the differences between the sides: if
+/// the whole difference of a case is noise, half of its square is the noise of each side.
 fn usual(paired: &[Paired]) -> (f64, f64) {
     let moved: f64 = paired.iter().map(|case| case.difference().powi(2)).sum();
     let guess = moved / paired.len().max(1) as f64 / 4.0;
@@ -79,8 +76,8 @@ fn usual(paired: &[Paired]) -> (f64, f64) {
     )
 }
 
-/// The variance of a case on both sides together, shrunk towards the usual one: two runs that agree
-/// do not mean that the case never varies.
+/// The variance of a case on both sides together, shrunk towards the usual one: two runs that agree do not mean that
+/// the case never varies.
 fn mixed(parts: &[NoisePart], usual: f64) -> f64 {
     let (mut sum, mut freedom) = (WEIGHT_OF_ALL * usual, WEIGHT_OF_ALL);
     for part in parts {

@@ -1,17 +1,15 @@
-//! The values of one side for a cell: the losses of its answers, compared with those to the
-//! unperturbed input.
+//! The values of one side for a cell: the losses of its answers, compared with those to the unperturbed input.
 
 /// The losses of one cell on one side; none if an invocation failed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draws {
     /// The loss of each repeat, in order.
     pub values: Vec<Option<f64>>,
-    /// The losses of all pairs: a list for each answer to the cell's own input, which contains a
-    /// loss for each answer to the unperturbed input. All cells of the case share the unperturbed
-    /// input. Empty if each repeat was compared only with itself.
+    /// The losses of all pairs: a list for each answer to the cell's own input, which contains a loss for each answer
+    /// to the unperturbed input. All cells of the case share the unperturbed input. Empty if each repeat was compared
+    /// only with itself.
     pub pairs: Vec<Vec<Option<f64>>>,
-    /// How many answers each report has, in order, if the answers come from several reports. Empty
-    /// for one report.
+    /// How many answers each report has, in order, if the answers come from several reports. Empty for one report.
     pub reports: Vec<AnswerTotals>,
 }
 
@@ -37,9 +35,9 @@ impl From<Vec<Option<f64>>> for Draws {
 }
 
 impl Draws {
-    /// Joins the answers of several reports. Answers of different reports were never compared, so
-    /// each report keeps its own pairs. `crosses`: whether every answer to the cell's own input is
-    /// compared with every answer to the unperturbed input, if there are several.
+    /// Joins the answers of several reports. Answers of different reports were never compared, so each report keeps its
+    /// own pairs. `crosses`: whether every answer to the cell's own input is compared with every answer to the
+    /// unperturbed input, if there are several.
     pub fn joined(parts: Vec<Self>, crosses: bool) -> Self {
         let is_crossed = crosses || parts.iter().any(Self::is_crossed);
         let shared: Vec<usize> = parts.iter().map(Self::shared_runs).collect();

@@ -1,12 +1,10 @@
-//! The probability that chance alone makes single runs of a head look so much worse: the sign-flip
-//! test. If nothing has changed, the sign of each case's difference could equally be reversed. For
-//! passes and failures it is the exact test of McNemar ("Note on the sampling error of the
-//! difference between correlated proportions", Psychometrika 12, 1947).
+//! The probability that chance alone makes single runs of a head look so much worse: the sign-flip test. If nothing has
+//! changed, the sign of each case's difference could equally be reversed. For passes and failures it is the exact test
+//! of McNemar ("Note on the sampling error of the difference between correlated proportions", Psychometrika 12, 1947).
 
 use super::GUARD;
 
-/// The maximum number of differences of different size whose signs are enumerated; with more of
-/// them a grid is used.
+/// The maximum number of differences of different size whose signs are enumerated; with more of them a grid is used.
 const ALL_TRIED: usize = 16;
 
 /// The maximum number of additions for the grid.
@@ -15,8 +13,8 @@ const WORK: usize = 1 << 25;
 /// The maximum number of grid steps for the largest difference.
 const FINEST: usize = 2_048;
 
-/// The probability that the sum of these differences with random signs is at least as large as
-/// observed. If it cannot be computed exactly, the result is slightly too large.
+/// The probability that the sum of these differences with random signs is at least as large as observed. If it cannot
+/// be computed exactly, the result is slightly too large.
 pub(crate) fn chance(differences: &[f64]) -> f64 {
     let moved: Vec<f64> = differences
         .iter()
@@ -43,8 +41,7 @@ pub(crate) fn chance(differences: &[f64]) -> f64 {
 
 /// The probability of at least this many heads among coins.
 fn of_coins(coins: usize, heads: usize) -> f64 {
-    // Logarithms are used, because the coefficients for a thousand coins exceed any floating-point
-    // number.
+    // Logarithms are used, because the coefficients for a thousand coins exceed any floating-point number.
     let (mut log, mut all) = (-(coins as f64) * std::f64::consts::LN_2, 0.0);
     for below in 0..=coins {
         if below >= heads {
@@ -74,8 +71,8 @@ fn of_all_signs(moved: &[f64], sum: f64) -> f64 {
     as_large.count() as f64 / f64::from(all)
 }
 
-/// The probability that a sum of whole numbers of steps, each with a random sign, is as large as it
-/// is. The possible rounding error is subtracted from the observed sum.
+/// The probability that a sum of whole numbers of steps, each with a random sign, is as large as it is. The possible
+/// rounding error is subtracted from the observed sum.
 fn of_grid(moved: &[f64], (sum, most): (f64, f64)) -> f64 {
     let steps = (WORK / (moved.len() * moved.len())).min(FINEST);
     if steps < 8 {
@@ -87,8 +84,7 @@ fn of_grid(moved: &[f64], (sum, most): (f64, f64)) -> f64 {
         .map(|one| (one.abs() / step).round() as usize)
         .collect();
     let whole: usize = sizes.iter().sum();
-    // The sum of sizes with signs is twice the sum of the positive sizes, minus the sum of all
-    // sizes.
+    // The sum of sizes with signs is twice the sum of the positive sizes, minus the sum of all sizes.
     let mut likely = vec![0.0; whole + 1];
     likely[0] = 1.0;
     let mut reached = 0;
@@ -106,8 +102,8 @@ fn of_grid(moved: &[f64], (sum, most): (f64, f64)) -> f64 {
     as_large.map(|(_, likely)| likely).sum::<f64>().min(1.0)
 }
 
-/// Hoeffding's bound of the same probability ("Probability inequalities for sums of bounded random
-/// variables", Journal of the American Statistical Association 58, 1963).
+/// Hoeffding's bound of the same probability ("Probability inequalities for sums of bounded random variables", Journal
+/// of the American Statistical Association 58, 1963).
 fn bound(moved: &[f64], sum: f64) -> f64 {
     let squares: f64 = moved.iter().map(|one| one * one).sum();
     (-sum * sum / (2.0 * squares)).exp()

@@ -1,7 +1,7 @@
 //! Makes one look at one metric: is the head worse than the base by more than its noise explains?
 //!
-//! Every value is a loss: a larger value is worse. The suite is fixed, so the relevant noise is the
-//! noise of running the same suite again, not of drawing other cases.
+//! Every value is a loss: a larger value is worse. The suite is fixed, so the relevant noise is the noise of running
+//! the same suite again, not of drawing other cases.
 
 mod between;
 mod doubt;
@@ -17,15 +17,14 @@ pub use draws::Draws;
 pub(super) use exact::chance;
 pub(super) use paired::{Paired, pair};
 
-/// Two losses that differ by at most this count as equal, because a smaller drop may be a rounding
-/// error.
+/// Two losses that differ by at most this count as equal, because a smaller drop may be a rounding error.
 pub const GUARD: f64 = 1e-9;
 
 /// The confidence of the upper bound.
 pub const UPPER_CONFIDENCE: f64 = 0.90;
 
-/// With fewer cells per case than this, a single changed answer makes a case look unstable or hides
-/// that it is, so every case is run again.
+/// With fewer cells per case than this, a single changed answer makes a case look unstable or hides that it is, so
+/// every case is run again.
 const FEW_CELLS: f64 = 3.0;
 
 /// The statistical power for which the minimum detectable drop is computed.
@@ -40,8 +39,8 @@ pub struct PairedCase {
     pub weight: f64,
     /// How many inputs are run in every repeat of the case, besides its own input.
     pub variants: usize,
-    /// Whether the own input can be repeated without the variants, because every answer to it is
-    /// compared with all answers to them.
+    /// Whether the own input can be repeated without the variants, because every answer to it is compared with all
+    /// answers to them.
     pub crosses: bool,
 }
 
@@ -70,8 +69,7 @@ impl PairedCase {
 pub enum Noise {
     /// There is no noise: the pipeline is declared deterministic.
     Declared,
-    /// The noise comes from the repeats or, without any repeats, from the differences between
-    /// cases.
+    /// The noise comes from the repeats or, without any repeats, from the differences between cases.
     Repeats,
     /// The differences between cases, even if there are repeats.
     Cases,
@@ -82,8 +80,7 @@ pub enum Noise {
 pub struct LookSettings {
     /// The limit of the drop, in the metric's own unit. A larger drop is a regression.
     pub max_drop: f64,
-    /// The largest possible drop: the width of the metric's range, which is infinite if the range
-    /// is open.
+    /// The largest possible drop: the width of the metric's range, which is infinite if the range is open.
     pub widest: f64,
     /// The probability of a false alarm that this look may use for all gated metrics together.
     pub alpha: f64,
@@ -173,23 +170,20 @@ pub struct Look {
     pub unstable: Vec<usize>,
     /// The indices of the cases that the base measured but the head did not.
     pub lost: Vec<usize>,
-    /// The standard error of the drop; infinite if there is only one case and one run, from which
-    /// no conclusion is possible.
+    /// The standard error of the drop; infinite if there is only one case and one run, from which no conclusion is
+    /// possible.
     pub error: f64,
-    /// Whether most of the error comes from cases that the base ran once: then re-runs of the head
-    /// hardly reduce it.
+    /// Whether most of the error comes from cases that the base ran once: then re-runs of the head hardly reduce it.
     pub rests_on_single_bases: bool,
-    /// How far one stored report of the base differs from another, as a standard deviation, if
-    /// several serve as repeats and their own noise does not explain the difference.
+    /// How far one stored report of the base differs from another, as a standard deviation, if several serve as repeats
+    /// and their own noise does not explain the difference.
     pub between_reports: Option<f64>,
-    /// The part of the squared error that comes from this difference: running only the head again
-    /// does not reduce it.
+    /// The part of the squared error that comes from this difference: running only the head again does not reduce it.
     pub fixed: f64,
-    /// Whether the drop exceeds the limit only because of cases for which the head has a single
-    /// value.
+    /// Whether the drop exceeds the limit only because of cases for which the head has a single value.
     pub is_unconfirmed: bool,
-    /// The probability that such a drop occurs by chance, if there were only single runs and the
-    /// metric requires that test.
+    /// The probability that such a drop occurs by chance, if there were only single runs and the metric requires that
+    /// test.
     pub chance: Option<f64>,
 }
 
@@ -218,8 +212,7 @@ impl Look {
     }
 }
 
-/// The mean loss of the base and that of the head, over the cells that both sides have; none if
-/// there are none.
+/// The mean loss of the base and that of the head, over the cells that both sides have; none if there are none.
 pub fn means(cases: &[PairedCase]) -> Option<(f64, f64)> {
     let (paired, _) = pair(cases);
     (!paired.is_empty()).then(|| (mean(&paired, Paired::base), mean(&paired, Paired::head)))

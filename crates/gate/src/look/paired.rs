@@ -1,5 +1,4 @@
-//! One case with the cells that two sides share: its mean loss, and how much the mean varies from
-//! run to run.
+//! One case with the cells that two sides share: its mean loss, and how much the mean varies from run to run.
 
 use super::draws::Draws;
 use super::{GUARD, PairedCase, PairedCell};
@@ -24,16 +23,15 @@ pub(crate) struct CaseSide {
     varies: bool,
     /// How the mean varies with the answer to the input that all cells share.
     shared: NoisePart,
-    /// How the mean varies with the answers to the cells' own inputs; none if `shared` contains
-    /// both.
+    /// How the mean varies with the answers to the cells' own inputs; none if `shared` contains both.
     own: Option<NoisePart>,
-    /// The variance of a single cell between the answers to its own input, and the degrees of
-    /// freedom of this estimate; 0 degrees without any repeats.
+    /// The variance of a single cell between the answers to its own input, and the degrees of freedom of this estimate;
+    /// 0 degrees without any repeats.
     cell: (f64, f64),
     /// The lowest and the highest mean of a cell.
     range: (f64, f64),
-    /// The values of each stored report for the case, if there are several reports; none for a
-    /// report that lacks a cell.
+    /// The values of each stored report for the case, if there are several reports; none for a report that lacks a
+    /// cell.
     by_report: Vec<Option<OfReport>>,
 }
 
@@ -56,8 +54,8 @@ pub(super) struct NoisePart {
 }
 
 impl NoisePart {
-    /// If its own variance is smaller than the pooled variance of both sides, weighted by degrees
-    /// of freedom, uses the pooled one.
+    /// If its own variance is smaller than the pooled variance of both sides, weighted by degrees of freedom, uses the
+    /// pooled one.
     pub(super) fn at_least_as_noisy_as(self, other: Self) -> Self {
         let together = self.variance.zip(other.variance).map(|(own, other_own)| {
             let (freedom, other_freedom) = (self.runs - 1.0, other.runs - 1.0);
@@ -132,8 +130,7 @@ impl Paired {
         self.head.mean - self.base.mean
     }
 
-    /// Whether both sides have equal values in every cell of every repeat: then both are the same
-    /// measurement.
+    /// Whether both sides have equal values in every cell of every repeat: then both are the same measurement.
     pub(super) const fn is_identical(&self) -> bool {
         self.identical
     }
@@ -237,10 +234,10 @@ impl CaseSide {
     }
 }
 
-/// The two parts of the noise of a two-sample mean over all pairs, by the jackknife (Arvesen,
-/// "Jackknifing U-statistics", Annals of Mathematical Statistics 40, 1969): the variance of the
-/// means in which one answer of one kind is fixed. The joint effect of both kinds is counted in
-/// each part, so the error is rather too large than too small.
+/// The two parts of the noise of a two-sample mean over all pairs, by the jackknife (Arvesen, "Jackknifing
+/// U-statistics", Annals of Mathematical Statistics 40, 1969): the variance of the means in which one answer of one
+/// kind is fixed. The joint effect of both kinds is counted in each part, so the error is rather too large than too
+/// small.
 fn crossed(cells: &[&Draws], means: &[f64]) -> (NoisePart, Option<NoisePart>, (f64, f64)) {
     let count = cells.len() as f64;
     let rounds = cells.iter().map(|cell| cell.shared_runs()).max();
@@ -262,8 +259,7 @@ fn crossed(cells: &[&Draws], means: &[f64]) -> (NoisePart, Option<NoisePart>, (f
         }
     }
     let own = NoisePart {
-        // The variance is the mean over the cells; cells without repeats are assumed to vary like
-        // the others.
+        // The variance is the mean over the cells; cells without repeats are assumed to vary like the others.
         variance: (known > 0.0).then(|| sum / known / count),
         runs: most as f64,
     };
@@ -275,8 +271,8 @@ fn crossed(cells: &[&Draws], means: &[f64]) -> (NoisePart, Option<NoisePart>, (f
     (shared, Some(own), (cell, freedom))
 }
 
-/// The values of each report for a case; none for a report that lacks a cell, since its other cells
-/// may be easier or harder.
+/// The values of each report for a case; none for a report that lacks a cell, since its other cells may be easier or
+/// harder.
 fn by_report(cells: &[&Draws]) -> Vec<Option<OfReport>> {
     let all: Vec<Vec<Draws>> = cells.iter().map(|cell| cell.by_report()).collect();
     let count = all.iter().map(Vec::len).min().unwrap_or(0);
@@ -296,8 +292,8 @@ fn by_report(cells: &[&Draws]) -> Vec<Option<OfReport>> {
     (0..count).map(of_report).collect()
 }
 
-/// The mean over the cells in each repeat. A cell that is missing in a repeat is replaced by its
-/// mean, so that cells that failed sometimes do not change the mean of the case.
+/// The mean over the cells in each repeat. A cell that is missing in a repeat is replaced by its mean, so that cells
+/// that failed sometimes do not change the mean of the case.
 fn rows(
     cells: &[&Draws],
     means: &[f64],
@@ -316,8 +312,7 @@ fn rows(
     row.collect()
 }
 
-/// The variance between values; none for fewer than two values, and 0 if they differ only by
-/// rounding.
+/// The variance between values; none for fewer than two values, and 0 if they differ only by rounding.
 fn variance(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;

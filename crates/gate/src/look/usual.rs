@@ -1,30 +1,28 @@
 //! The usual noise in a suite, and from it the variance of each case's difference.
 //!
-//! If a side ran a case once, its noise is not known, and its only run may have been lucky. So it
-//! is assumed to vary like the other side, like the other cases, and at least as much as the
-//! observed difference between single calls.
+//! If a side ran a case once, its noise is not known, and its only run may have been lucky. So it is assumed to vary
+//! like the other side, like the other cases, and at least as much as the observed difference between single calls.
 
 use super::paired::{NoisePart, Paired};
 
-/// How many runs the noise of all cases counts as, besides the noise of the case itself, if a side
-/// ran the case once.
+/// How many runs the noise of all cases counts as, besides the noise of the case itself, if a side ran the case once.
 const WEIGHT_OF_ALL: f64 = 2.0;
 
-/// The number of repeats without variation that halve the assumed noise of a coin. A few repeats
-/// that agree do not prove that a pipeline has no noise.
+/// The number of repeats without variation that halve the assumed noise of a coin. A few repeats that agree do not
+/// prove that a pipeline has no noise.
 const DOUBT: f64 = 6.0;
 
 /// The variance of a fair coin, the largest for values between 0 and 1.
 const COIN: f64 = 0.25;
 
-/// The lowest share of the noise of single calls that is assumed for a side that ran once. All of
-/// that noise would be too much, since the cases that were run again are those that vary.
+/// The lowest share of the noise of single calls that is assumed for a side that ran once. All of that noise would be
+/// too much, since the cases that were run again are those that vary.
 const LEAST_OF_CALLS: f64 = 0.5;
 
 /// The usual noise in a suite.
 pub(super) struct Usual {
-    /// The variance of a case's mean due to the answers to the shared input, and due to those to
-    /// the cells' own inputs; none without any repeats.
+    /// The variance of a case's mean due to the answers to the shared input, and due to those to the cells' own inputs;
+    /// none without any repeats.
     shared: Option<f64>,
     own: Option<f64>,
     /// The variance of a single cell.
@@ -79,8 +77,7 @@ impl Usual {
     pub(super) fn terms(&self, case: &Paired) -> Vec<(f64, f64)> {
         let (base, head) = case.sides();
         if base.is_single() && head.is_single() {
-            // The case was not run again. On average, noise alone would make the squared difference
-            // this large.
+            // The case was not run again. On average, noise alone would make the squared difference this large.
             return match case.has_moved() {
                 true => vec![(case.difference().powi(2), 1.0)],
                 false => Vec::new(),
@@ -93,8 +90,8 @@ impl Usual {
             false => 0.0,
         };
         let least = of_calls * self.reach(case);
-        // The noise of a base with several reports is well known. If a few runs of the head agree,
-        // this does not mean that the head has less noise.
+        // The noise of a base with several reports is well known. If a few runs of the head agree, this does not mean
+        // that the head has less noise.
         let of_head = |base: NoisePart, head: NoisePart| match case.sides().0.by_report().is_empty()
         {
             true => head,
@@ -106,8 +103,8 @@ impl Usual {
             self.shared,
             least,
         );
-        // If one side estimates the noise of its own answers separately, the other side either does
-        // so too, or its repeats contain both parts.
+        // If one side estimates the noise of its own answers separately, the other side either does so too, or its
+        // repeats contain both parts.
         match (base.own(), head.own()) {
             (Some(one), Some(other)) if one.variance.or(other.variance).is_some() => {
                 let least = of_calls / case.cells() as f64;
@@ -123,8 +120,8 @@ impl Usual {
         terms
     }
 
-    /// How far the answer to the shared input can move the mean of a case, squared: by the full
-    /// scale if its cells agree, and at least as far as the case has moved.
+    /// How far the answer to the shared input can move the mean of a case, squared: by the full scale if its cells
+    /// agree, and at least as far as the case has moved.
     fn reach(&self, case: &Paired) -> f64 {
         let moved = case.difference().powi(2);
         if self.scale <= 0.0 {

@@ -1,6 +1,5 @@
-//! Decides about the next calls: they go to the input, the variants and the side where each call
-//! reduces the errors of the open metrics most. If the affordable calls cannot decide a metric at
-//! all, no more calls are made.
+//! Decides about the next calls: they go to the input, the variants and the side where each call reduces the errors of
+//! the open metrics most. If the affordable calls cannot decide a metric at all, no more calls are made.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -10,8 +9,8 @@ use crate::look;
 use crate::look::{ErrorShare, Look, PairedCase};
 use kelvin_record::{Repeats, WantedRepeats};
 
-/// The runs of an unstable case before the second look, if its own input can be repeated without
-/// its variants. An answer to that input needs one call and affects every cell of the case.
+/// The runs of an unstable case before the second look, if its own input can be repeated without its variants. An
+/// answer to that input needs one call and affects every cell of the case.
 const OPENING: Repeats = Repeats {
     input: 4,
     variants: 2,
@@ -20,8 +19,7 @@ const OPENING: Repeats = Repeats {
 /// The runs of an unstable case before the second look, if every repeat needs all inputs.
 const OPENING_OF_ALL: usize = 3;
 
-/// Cheaper choices for a small budget, which are tried one after the other; each applies to all
-/// cases.
+/// Cheaper choices for a small budget, which are tried one after the other; each applies to all cases.
 const CHEAPER: [(Repeats, usize); 3] = [
     (
         Repeats {
@@ -87,11 +85,10 @@ impl Allocation<'_> {
         base.into_iter().chain(head).collect()
     }
 
-    /// The first re-run: every case that moved or varied, better or worse. None if the budget is
-    /// too small.
+    /// The first re-run: every case that moved or varied, better or worse. None if the budget is too small.
     ///
-    /// With a fixed base, all cases must be run again. If only the cases that moved were run again,
-    /// chance would average out for the head but not for the base, and bias the drop.
+    /// With a fixed base, all cases must be run again. If only the cases that moved were run again, chance would
+    /// average out for the head but not for the base, and bias the drop.
     pub(super) fn opening(&self, open: &[OpenMetric<'_>]) -> Option<Rerun> {
         let full = std::iter::once((OPENING, OPENING_OF_ALL));
         full.chain(CHEAPER).find_map(|(crossed, all)| {
@@ -117,8 +114,8 @@ impl Allocation<'_> {
         })
     }
 
-    /// Whether repeats of a fixed base show how much the answers to the variants vary, so that
-    /// repeats of the head's variants can wait.
+    /// Whether repeats of a fixed base show how much the answers to the variants vary, so that repeats of the head's
+    /// variants can wait.
     fn knows_variants(&self, case: &PairedCase) -> bool {
         let mut cells = case.cells.iter();
         !self.means.base && cells.any(|cell| cell.base.repeats_variants())
@@ -225,8 +222,8 @@ fn want(rerun: &mut Rerun, side: Side, name: &str, runs: Repeats) {
         .raise(&runs.into());
 }
 
-/// Every case of the open metrics, with the number of its runs. Repeats of a base that was not run
-/// together with the head do not count, since the first new runs replace them.
+/// Every case of the open metrics, with the number of its runs. Repeats of a base that was not run together with the
+/// head do not count, since the first new runs replace them.
 fn items<'o>(open: &[OpenMetric<'o>], fresh: &BTreeSet<String>) -> BTreeMap<&'o str, CaseRuns> {
     let mut items: BTreeMap<&str, CaseRuns> = BTreeMap::new();
     for open in open {
@@ -250,8 +247,8 @@ fn items<'o>(open: &[OpenMetric<'o>], fresh: &BTreeSet<String>) -> BTreeMap<&'o 
     items
 }
 
-/// How much one more run of each kind would reduce the errors: the sum, over the open metrics, of
-/// its variance as a share of their variances.
+/// How much one more run of each kind would reduce the errors: the sum, over the open metrics, of its variance as a
+/// share of their variances.
 fn gains<'o>(open: &[OpenMetric<'o>]) -> BTreeMap<(&'o str, CaseShare), f64> {
     let mut gains: BTreeMap<(&str, CaseShare), f64> = BTreeMap::new();
     for open in open {
@@ -365,8 +362,8 @@ const TO_CALL: f64 = 2.4;
 /// About how many standard errors a drop must be below the limit to pass.
 const TO_PASS: f64 = 1.35;
 
-/// Whether the remaining calls may decide the metric: if the drop changed by as much as the error
-/// can still shrink, it would exceed the remaining error.
+/// Whether the remaining calls may decide the metric: if the drop changed by as much as the error can still shrink, it
+/// would exceed the remaining error.
 pub(super) fn may_decide(open: &OpenMetric<'_>, allocation: &Allocation<'_>) -> bool {
     let look = open.look;
     if !look.error.is_finite() {
@@ -387,8 +384,7 @@ pub(super) fn may_decide(open: &OpenMetric<'_>, allocation: &Allocation<'_>) -> 
     may_fail || may_pass
 }
 
-/// The share of the variance that remains if all remaining calls are divided evenly among the sides
-/// that can be run.
+/// The share of the variance that remains if all remaining calls are divided evenly among the sides that can be run.
 fn share_left(open: &OpenMetric<'_>, allocation: &Allocation<'_>) -> f64 {
     let doubts: Vec<_> = look::doubts(&open.subject.cases)
         .into_iter()

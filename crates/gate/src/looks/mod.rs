@@ -1,5 +1,5 @@
-//! The sequence of looks: which runs are made before there is a verdict, and how much of the
-//! false-alarm probability each look may use. This module decides what to run; the caller runs it.
+//! The sequence of looks: which runs are made before there is a verdict, and how much of the false-alarm probability
+//! each look may use. This module decides what to run; the caller runs it.
 
 mod allocate;
 
@@ -15,10 +15,10 @@ use kelvin_record::WantedRepeats;
 /// The maximum number of looks after the first one.
 const ROUNDS: usize = 4;
 
-/// The probability of a false alarm that every look after the first one may use. Equal parts are
-/// those of Pocock, "Group sequential methods in the design and analysis of clinical trials",
-/// Biometrika 64 (1977), whose bound for four looks and 0.05 in total is 0.0194. It is lower here,
-/// because variances that are estimated from few runs are sometimes too small.
+/// The probability of a false alarm that every look after the first one may use. Equal parts are those of Pocock,
+/// "Group sequential methods in the design and analysis of clinical trials", Biometrika 64 (1977), whose bound for four
+/// looks and 0.05 in total is 0.0194. It is lower here, because variances that are estimated from few runs are
+/// sometimes too small.
 const ALPHA_OF_A_LOOK: f64 = 0.012;
 
 /// The whole false-alarm probability, for a single look.
@@ -27,12 +27,11 @@ const ALPHA: f64 = 0.05;
 /// The false-alarm probability for the mean at a single look, if single cases are judged as well.
 const ALPHA_BESIDE_CASES: f64 = ALPHA - broken::ALPHA;
 
-/// A case with at least this many runs on the head before the first look needs no re-run before a
-/// regression is reported.
+/// A case with at least this many runs on the head before the first look needs no re-run before a regression is
+/// reported.
 const ENOUGH_RUNS: usize = 3;
 
-/// If the head has a single run and cannot be run again, a regression needs at least this many
-/// cases that moved.
+/// If the head has a single run and cannot be run again, a regression needs at least this many cases that moved.
 const FEWEST_MOVED: usize = 5;
 
 /// A gated metric: its cases by name, in the same order at every look.
@@ -50,8 +49,8 @@ pub struct GatedMetric {
     pub is_failure_rate: bool,
     /// Whether its values come from ranks, so that they are not used to judge single cases.
     pub by_rank: bool,
-    /// The significance level of the exact test by which a drop of single runs counts as a
-    /// regression; none if the rule of the looks applies.
+    /// The significance level of the exact test by which a drop of single runs counts as a regression; none if the rule
+    /// of the looks applies.
     pub exact_at: Option<f64>,
 }
 
@@ -72,8 +71,8 @@ impl GatedMetric {
 pub struct Means {
     /// The maximum number of runs of an input on the head; with less than 2 there is no re-run.
     pub head_runs: usize,
-    /// Whether the base can be run again together with the head. If so, it is run whenever a metric
-    /// is open, and no regression is reported against a base that was measured at another time.
+    /// Whether the base can be run again together with the head. If so, it is run whenever a metric is open, and no
+    /// regression is reported against a base that was measured at another time.
     pub base: bool,
 }
 
@@ -185,27 +184,25 @@ impl Looks {
         }
     }
 
-    /// Sets whether the pipeline answered repeats of the head from its own cache, so that they
-    /// count as one.
+    /// Sets whether the pipeline answered repeats of the head from its own cache, so that they count as one.
     pub const fn answers_are_kept(&mut self, are_kept: bool) {
         self.answers_are_kept = are_kept;
     }
 
-    /// Whether the base of a case was run together with the head, so that its stored runs do not
-    /// count any more.
+    /// Whether the base of a case was run together with the head, so that its stored runs do not count any more.
     pub fn has_run_the_base_of(&self, case: &str) -> bool {
         self.fresh.contains(case)
     }
 
-    /// Records that another judgement requested a re-run, and that the base of these cases was run
-    /// together with the head.
+    /// Records that another judgement requested a re-run, and that the base of these cases was run together with the
+    /// head.
     pub fn has_run_the_base<'c>(&mut self, cases: impl Iterator<Item = &'c String>) {
         self.was_run_again = true;
         self.fresh.extend(cases.cloned());
     }
 
-    /// Looks at all runs so far, with the same metrics every time. `calls`: how many calls may
-    /// still be made, on both sides together.
+    /// Looks at all runs so far, with the same metrics every time. `calls`: how many calls may still be made, on both
+    /// sides together.
     pub fn next(&mut self, subjects: &BTreeMap<String, GatedMetric>, calls: usize) -> LooksStep {
         if self.rounds == 0 {
             self.calls = calls;
@@ -261,9 +258,9 @@ impl Looks {
         LooksStep::Rerun(rerun)
     }
 
-    /// Looks again at the decided metrics, so that every figure covers all runs. A metric that
-    /// would not pass any more is open again, and gets its share of the false alarms from then on.
-    /// A regression, or a metric that was left open, does not change.
+    /// Looks again at the decided metrics, so that every figure covers all runs. A metric that would not pass any more
+    /// is open again, and gets its share of the false alarms from then on. A regression, or a metric that was left
+    /// open, does not change.
     fn look_again(&mut self, subjects: &BTreeMap<String, GatedMetric>) {
         let gated = self.undecided(subjects) + 1;
         for (id, MetricDecision { look, ending }) in std::mem::take(&mut self.decided) {
@@ -301,12 +298,11 @@ impl Looks {
         self.end(subjects, ending)
     }
 
-    /// Makes the look that the runs so far allow. The first look uses no alpha, unless the cases
-    /// that moved were run often enough before it.
+    /// Makes the look that the runs so far allow. The first look uses no alpha, unless the cases that moved were run
+    /// often enough before it.
     fn look(&self, subject: &GatedMetric, gated: usize) -> Result<Look, Unmeasured> {
         let first = look::look(&subject.cases, &self.question(subject, gated, 0.0))?;
-        // The runs for another judgement were chosen because of the luck of the head, and the luck
-        // of the base stays.
+        // The runs for another judgement were chosen because of the luck of the head, and the luck of the base stays.
         let has_enough = !self.was_run_again && runs(subject, &first) >= ENOUGH_RUNS;
         let may_spend = self.rounds > 0 || has_enough;
         if first.outcome != LookOutcome::Inconclusive || !may_spend {
@@ -333,8 +329,8 @@ impl Looks {
         }
     }
 
-    /// The open metrics that need more runs. Once one metric is a regression, these are only the
-    /// possible regressions: the job fails anyway.
+    /// The open metrics that need more runs. Once one metric is a regression, these are only the possible regressions:
+    /// the job fails anyway.
     fn doubtful<'s>(&'s self, subjects: &'s BTreeMap<String, GatedMetric>) -> Vec<OpenMetric<'s>> {
         let is_regression = |decision: &MetricDecision| {
             let look = decision.look.as_ref();
@@ -350,9 +346,8 @@ impl Looks {
             .collect()
     }
 
-    /// The number of metrics among which a look divides its false alarms: those that are not
-    /// decided yet. A metric that has passed cannot cause one any more, so a probe that passes at
-    /// once does not reduce the power of the others.
+    /// The number of metrics among which a look divides its false alarms: those that are not decided yet. A metric that
+    /// has passed cannot cause one any more, so a probe that passes at once does not reduce the power of the others.
     fn undecided(&self, subjects: &BTreeMap<String, GatedMetric>) -> usize {
         let open = subjects.iter();
         tested(open.filter_map(|(id, subject)| (!self.decided.contains_key(id)).then_some(subject)))
@@ -385,9 +380,9 @@ impl Looks {
         self.decided.clone()
     }
 
-    /// The decision if the head was run once and cannot be run again. The drop must be clear
-    /// compared with the differences between at least five cases that moved. If the metric has an
-    /// exact test, the drop must also be significant in that test.
+    /// The decision if the head was run once and cannot be run again. The drop must be clear compared with the
+    /// differences between at least five cases that moved. If the metric has an exact test, the drop must also be
+    /// significant in that test.
     fn without_repeats(&self, subject: &GatedMetric, gated: usize, first: Look) -> Look {
         let question = LookSettings {
             noise: Noise::Cases,
@@ -408,8 +403,7 @@ impl Looks {
         }
     }
 
-    /// Records how the looks at a metric ended if it is still open; a metric that is not open is
-    /// decided.
+    /// Records how the looks at a metric ended if it is still open; a metric that is not open is decided.
     fn close(&mut self, id: &str, look: Result<Look, Unmeasured>, open: LooksEnding) {
         let ending = match &look {
             Ok(look) if look.outcome == LookOutcome::Inconclusive => match open {
@@ -436,9 +430,8 @@ impl Looks {
     }
 }
 
-/// The same look, with an additional condition for a regression that is based only on single runs:
-/// it counts only if enough cases moved, and, if the metric has an exact test, only if that test
-/// confirms it.
+/// The same look, with an additional condition for a regression that is based only on single runs: it counts only if
+/// enough cases moved, and, if the metric has an exact test, only if that test confirms it.
 fn careful(look: Look, first: Look, subject: &GatedMetric) -> Look {
     if look.basis != BoundsSource::Cases {
         return look;
@@ -478,8 +471,8 @@ fn runs(subject: &GatedMetric, look: &Look) -> usize {
 #[cfg(test)]
 mod again_tests;
 
-/// The number of metrics among which a false alarm is divided. If a pipeline never failed on either
-/// side, its failure rate cannot cause one and does not count.
+/// The number of metrics among which a false alarm is divided. If a pipeline never failed on either side, its failure
+/// rate cannot cause one and does not count.
 pub(super) fn tested<'s>(subjects: impl Iterator<Item = &'s GatedMetric>) -> usize {
     let has_failures = |subject: &GatedMetric| {
         let cells = subject.cases.iter().flat_map(|case| &case.cells);

@@ -1,5 +1,4 @@
-//! The opening of every page and screen about a verdict: the verdict, its subject, what happened,
-//! and what to do.
+//! The opening of every page and screen about a verdict: the verdict, its subject, what happened, and what to do.
 
 mod next;
 mod page;
@@ -70,9 +69,8 @@ pub fn stored(judgement: &Judgement) -> StoredVerdict {
     }
 }
 
-/// The subject of the first reason in a few words, so that a heading says what happened, because a
-/// list of notifications shows only the heading. A metric is named only if it dropped. Empty if
-/// there is nothing to add.
+/// The subject of the first reason in a few words, so that a heading says what happened, because a list of
+/// notifications shows only the heading. A metric is named only if it dropped. Empty if there is nothing to add.
 fn gist(judgement: &Judgement) -> Phrase {
     let verdict = &judgement.verdict;
     if verdict.verdict.is_fine() || verdict.verdict == Word::NoBaseline {
@@ -119,8 +117,7 @@ fn of_type(verdict: &Verdict, id: &str) -> Option<Phrase> {
     Some(Phrase::of_name(&swaps.of_type).and(what))
 }
 
-/// The words for a metric that dropped, with both values and the number of other metrics that
-/// dropped too far.
+/// The words for a metric that dropped, with both values and the number of other metrics that dropped too far.
 fn figures(verdict: &Verdict, id: &str, more: usize) -> Phrase {
     let Some(metric) = verdict.metrics.get(id) else {
         return Phrase::default();
@@ -157,8 +154,7 @@ fn broken(verdict: &Verdict, id: &str) -> Phrase {
     }
 }
 
-/// The first reason as a text for people; none if no reason counts against the change, in which
-/// case [`calm`] is shown.
+/// The first reason as a text for people; none if no reason counts against the change, in which case [`calm`] is shown.
 fn reason(judgement: &Judgement) -> Option<&Reason> {
     let first = judgement.verdict.reasons.first();
     first.filter(|reason| reason.effect.is_some())
@@ -191,8 +187,8 @@ fn calm(judgement: &Judgement) -> String {
     format!("{better}{calm}{turned}{unseen}")
 }
 
-/// The items that are worse by at least half of the scale although no metric dropped beyond its
-/// limit, with the number of items that are better by as much; none if no item is worse.
+/// The items that are worse by at least half of the scale although no metric dropped beyond its limit, with the number
+/// of items that are better by as much; none if no item is worse.
 fn turned(judgement: &Judgement) -> Option<String> {
     let is_by_mean = |case: &&CaseChange| {
         let metric = judgement.verdict.metrics.get(&case.metric);

@@ -9,8 +9,8 @@ use crate::verdict::{Cause, MetricVerdict, ReasonCode, Verdict, Word};
 use kelvin_page::Phrase;
 use kelvin_record::{Nouns, probe_of};
 
-/// The next step for a reader, in sentences. For an approval it is one sentence without its full
-/// stop, since a page may add where to approve.
+/// The next step for a reader, in sentences. For an approval it is one sentence without its full stop, since a page may
+/// add where to approve.
 pub(super) fn next(judgement: &Judgement) -> Phrase {
     if let Some(approval) = &judgement.approval {
         return Phrase::text(decision(approval));
@@ -139,8 +139,7 @@ fn may_be_noise(verdict: &Verdict) -> bool {
     verdict.tells(ReasonCode::DoubtfulCases) || gated(verdict).any(is_wide)
 }
 
-/// Whether a metric is open because of items that the change removed: these are missing in every
-/// run.
+/// Whether a metric is open because of items that the change removed: these are missing in every run.
 fn lacks_what_was_removed(verdict: &Verdict, id: &str, metric: &MetricVerdict) -> bool {
     let turnover = verdict.turnover.get(probe_of(id));
     metric.cause == Cause::Missing && turnover.is_some_and(|turnover| turnover.removed > 0)
@@ -178,8 +177,8 @@ fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
     }
 }
 
-/// The next step for a change that passes. "Nothing to do" is a strong claim: it is made only if
-/// everything was examined, and no answer differs.
+/// The next step for a change that passes. "Nothing to do" is a strong claim: it is made only if everything was
+/// examined, and no answer differs.
 fn fine(verdict: &Verdict) -> Phrase {
     let mut answers = verdict.answers.values();
     if let Some(advice) = answers.find_map(ChangedAnswers::advice) {
@@ -250,8 +249,8 @@ fn look(judgement: &Judgement, case: &CaseChange) -> Phrase {
     }
 }
 
-/// The part of a case that every page names and shows: the part whose answers are shown side by
-/// side, or the first that changed.
+/// The part of a case that every page names and shows: the part whose answers are shown side by side, or the first that
+/// changed.
 pub fn part<'a>(judgement: &'a Judgement, case: &'a CaseChange) -> Option<&'a str> {
     let mut flips = judgement.flips.iter();
     if let Some(flip) = flips.find(|flip| flip.item == case.case) {

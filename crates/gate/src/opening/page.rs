@@ -1,5 +1,4 @@
-//! The whole opening as one value, with the answers that became wrong and the figures of both
-//! sides.
+//! The whole opening as one value, with the answers that became wrong and the figures of both sides.
 
 use super::{calm, gist, next, reason, word};
 use crate::judgement::{change, said, sense, value};
@@ -21,8 +20,8 @@ pub fn opening(judgement: &Judgement) -> Opening {
     opening_with(judgement, &|_, _| Vec::new())
 }
 
-/// The files of an item of a probe that are in the folder of a page, each with a word for it and
-/// its path relative to the page.
+/// The files of an item of a probe that are in the folder of a page, each with a word for it and its path relative to
+/// the page.
 pub type FilesBeside<'f> = dyn Fn(&str, &str) -> Vec<(&'static str, String)> + 'f;
 
 /// Makes the opening for a page in the folder with the files of the run.
@@ -38,15 +37,13 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
     let again = judgement.reproduce.as_ref();
     let again = again.filter(|_| !judgement.asks_nothing());
     let before = verdict.metrics.iter();
-    // Some reasons concern the whole verdict and come before any answer: an edit of the rules, a
-    // missing base, or a type of evidence that did not decide before but does now, because it
-    // explains the changed answers.
+    // Some reasons concern the whole verdict and come before any answer: an edit of the rules, a missing base, or a
+    // type of evidence that did not decide before but does now, because it explains the changed answers.
     let is_of_figures = reason(judgement)
         .is_none_or(|reason| reason.metric.is_some() || reason.code == ReasonCode::OtherAnswers);
     let is_told_by_answers = is_of_figures && verdict.new_types().next().is_none();
-    // The answers of another probe may have improved, so they do not explain the drop of this
-    // metric. If no metric dropped, the answers of any probe come before a metric of a probe
-    // without answers.
+    // The answers of another probe may have improved, so they do not explain the drop of this metric. If no metric
+    // dropped, the answers of any probe come before a metric of a probe without answers.
     let about = reason(judgement).and_then(|reason| Some(probe_of(reason.metric.as_deref()?)));
     let about = about.filter(|about| {
         verdict.verdict == Word::Regression || verdict.answers.contains_key(*about)

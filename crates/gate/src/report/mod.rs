@@ -1,5 +1,5 @@
-//! The report `kelvin/report.json`: the results of a run in a versioned format, its JSON form, and
-//! its page. This module has no side effects; the caller writes the returned bytes.
+//! The report `kelvin/report.json`: the results of a run in a versioned format, its JSON form, and its page. This
+//! module has no side effects; the caller writes the returned bytes.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +40,8 @@ pub struct Report {
     pub notices: Vec<Notice>,
 }
 
-/// A stored report. Its sections have no meaning until the kinds of probes have read them, so it
-/// cannot be used as a [`Report`]. `T` contains the text of a section, as in [`StoredSections`].
+/// A stored report. Its sections have no meaning until the kinds of probes have read them, so it cannot be used as a
+/// [`Report`]. `T` contains the text of a section, as in [`StoredSections`].
 #[derive(Debug, Deserialize)]
 pub struct StoredReport<T = Box<RawValue>> {
     schema_version: u32,
@@ -91,8 +91,8 @@ impl Report {
         }
     }
 
-    /// The items of a probe whose repeats count as only one run, because the pipeline answered them
-    /// from its own cache. A kind that observes other probes has the repeats of their items.
+    /// The items of a probe whose repeats count as only one run, because the pipeline answered them from its own cache.
+    /// A kind that observes other probes has the repeats of their items.
     pub fn kept(&self, probe: &str) -> BTreeSet<&str> {
         match self.probes.kind(probe).is_some_and(SectionKind::observes) {
             true => {
@@ -121,10 +121,9 @@ impl Report {
         self.probes.keep(probe)
     }
 
-    /// Whether a finished run has no gated figure at all, because all of its calls failed. Failure
-    /// rates are known even then, so they do not count. A figure that is missing for another
-    /// reason, e.g. because its answers can only be graded against a base, does not mean that
-    /// nothing was measured.
+    /// Whether a finished run has no gated figure at all, because all of its calls failed. Failure rates are known even
+    /// then, so they do not count. A figure that is missing for another reason, e.g. because its answers can only be
+    /// graded against a base, does not mean that nothing was measured.
     pub fn lacks_figures(&self) -> bool {
         let gated = self.metrics.values();
         let mut gated = gated.filter(|metric| metric.gated && !metric.is_failure_rate);
@@ -150,9 +149,9 @@ impl Report {
         probes.map(|(name, _)| self.kept_of(name).len()).sum()
     }
 
-    /// Whether `kelvin eval` made the report. Such a run makes no calls, whereas for a check either
-    /// it or an earlier check called the pipeline, or it copied the figures of the base. The report
-    /// of another tool does not say whether a pipeline was called.
+    /// Whether `kelvin eval` made the report. Such a run makes no calls, whereas for a check either it or an earlier
+    /// check called the pipeline, or it copied the figures of the base. The report of another tool does not say whether
+    /// a pipeline was called.
     pub fn is_evaluation(&self) -> bool {
         let session = &self.run.session;
         let cost = &session.cost;

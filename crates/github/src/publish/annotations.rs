@@ -43,8 +43,7 @@ pub fn annotations(publication: &Publication<'_>) -> Vec<Annotation> {
                 level: match judgement.verdict.passed {
                     false if fails(&change.metric) => Level::Failure,
                     false => Level::Warning,
-                    // The change is within the limit: it is interesting, but does not deserve a
-                    // warning.
+                    // The change is within the limit: it is interesting, but does not deserve a warning.
                     true => Level::Notice,
                 },
                 path: file(publication, place.file),

@@ -1,5 +1,5 @@
-//! The output of a run without write access to GitHub. It is only data, which a run with write
-//! access reads but does not trust.
+//! The output of a run without write access to GitHub. It is only data, which a run with write access reads but does
+//! not trust.
 
 use std::fmt;
 
@@ -18,9 +18,8 @@ use kelvin_record::Kinds;
 pub const FILE: &str = "bundle.json";
 /// The version of this format.
 const SCHEMA_VERSION: u32 = 2;
-/// The maximum size of a bundle, in bytes. A report has about 5 KiB for each case with its
-/// variants, so this is enough for about 50,000 cases; packed, as an artifact is, it is a twentieth
-/// of that.
+/// The maximum size of a bundle, in bytes. A report has about 5 KiB for each case with its variants, so this is enough
+/// for about 50,000 cases; packed, as an artifact is, it is a twentieth of that.
 pub const MOST_BYTES: usize = 256 * 1024 * 1024;
 
 /// A run's report and the word of its gate, which another run judges and publishes. The bundle contains no sentences of
@@ -161,8 +160,7 @@ impl Bundle {
         }
     }
 
-    /// Reads a bundle and checks that it belongs to the run that GitHub names. Its texts are still
-    /// untrusted.
+    /// Reads a bundle and checks that it belongs to the run that GitHub names. Its texts are still untrusted.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Workflow commands: lines of the log that the runner executes.
 //!
-//! External text may contain such lines too, so it is printed between [`stop`] and [`resume`];
-//! external text inside our own commands is escaped.
+//! External text may contain such lines too, so it is printed between [`stop`] and [`resume`]; external text inside our
+//! own commands is escaped.
 
 use super::{Annotation, Level};
 use kelvin_page::safe;
@@ -32,8 +32,7 @@ pub fn inert(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// A text without commands of the older form, `##[name]`, which the runner recognises anywhere in a
-/// line.
+/// A text without commands of the older form, `##[name]`, which the runner recognises anywhere in a line.
 pub fn unbracketed(text: &str) -> String {
     text.replace("##[", "## [")
 }
@@ -48,8 +47,7 @@ pub fn end_group() -> String {
     "::endgroup::\n".to_owned()
 }
 
-/// Hides a secret in all later lines. There is one command for each line, since the runner compares
-/// single lines.
+/// Hides a secret in all later lines. There is one command for each line, since the runner compares single lines.
 pub fn mask(secret: &str) -> String {
     secret
         .lines()
@@ -74,8 +72,7 @@ pub fn error(text: &str) -> String {
     format!("::error title=Kelvin::{}\n", data(text))
 }
 
-/// Remarks at lines of files: for each level the first ones, as many as GitHub shows, and the
-/// number of the others.
+/// Remarks at lines of files: for each level the first ones, as many as GitHub shows, and the number of the others.
 pub fn annotations(annotations: &[Annotation]) -> String {
     let mut text = String::new();
     for level in [Level::Failure, Level::Warning, Level::Notice] {
@@ -117,8 +114,7 @@ fn one(annotation: &Annotation) -> String {
     )
 }
 
-/// The text of a command in one line, without characters that the runner would decode into another
-/// command.
+/// The text of a command in one line, without characters that the runner would decode into another command.
 fn data(text: &str) -> String {
     escaped(&safe::cut(text, MESSAGE))
 }

@@ -1,5 +1,5 @@
-//! Publishes in an order that never loses the verdict: outputs, summary, check run, comment. If one
-//! of these fails, there is a warning and the others are still published.
+//! Publishes in an order that never loses the verdict: outputs, summary, check run, comment. If one of these fails,
+//! there is a warning and the others are still published.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -105,13 +105,11 @@ pub enum Reach {
     EarlierRuns,
     /// The failure is shown in all places, but texts about the same commit stay.
     OtherCommits,
-    /// The failure is shown only in this job: the comment and the check run are about another
-    /// commit, and stay.
+    /// The failure is shown only in this job: the comment and the check run are about another commit, and stay.
     JobOnly,
 }
 
-/// Publishes a run that ended before the measurement, and returns the address of the comment, if
-/// one was replaced.
+/// Publishes a run that ended before the measurement, and returns the address of the comment, if one was replaced.
 pub fn fail(
     failure: &UnmeasuredRun<'_>,
     mut surfaces: Surfaces<'_>,
@@ -155,8 +153,8 @@ pub fn fail(
     Some(url)
 }
 
-/// Replaces an existing comment with the failure. It does not write a first comment: the job is
-/// red, so nobody thinks that it passed.
+/// Replaces an existing comment with the failure. It does not write a first comment: the job is red, so nobody thinks
+/// that it passed.
 fn replace(failure: &UnmeasuredRun<'_>, surfaces: &Surfaces<'_>, reach: Reach) -> Option<String> {
     let context = failure.context;
     let (client, pull_request) = (surfaces.client?, context.pull_request?);
@@ -187,8 +185,8 @@ fn replace(failure: &UnmeasuredRun<'_>, surfaces: &Surfaces<'_>, reach: Reach) -
     }
 }
 
-/// A line of the log for a run that could not ask for its baseline. Such a run has no result for
-/// any case, so no remark in a file would report the problem.
+/// A line of the log for a run that could not ask for its baseline. Such a run has no result for any case, so no remark
+/// in a file would report the problem.
 fn alarm(judgement: &Judgement) -> Option<String> {
     let verdict = &judgement.verdict;
     if verdict.verdict != Word::BaselineUnreachable {

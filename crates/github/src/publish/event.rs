@@ -1,5 +1,4 @@
-//! The event that started a run, as a [`Context`] made from its payload and the variables of the
-//! runner.
+//! The event that started a run, as a [`Context`] made from its payload and the variables of the runner.
 
 use serde_json::Value;
 
@@ -8,8 +7,7 @@ use super::Context;
 /// Returns the value of an environment variable; an empty variable counts as unset.
 pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// Reads the context of a run. Fields for which neither the payload nor the variables have a value
-/// stay empty.
+/// Reads the context of a run. Fields for which neither the payload nor the variables have a value stay empty.
 pub fn context(name: &str, payload: &Value, variables: &Variables<'_>) -> Context {
     let text = |pointer: &str| {
         let text = payload.pointer(pointer)?.as_str()?;
@@ -66,8 +64,7 @@ pub fn is_of_pull_request(name: &str) -> bool {
     )
 }
 
-/// The branch that was checked out: the branch of the pull request, otherwise the branch of the
-/// run.
+/// The branch that was checked out: the branch of the pull request, otherwise the branch of the run.
 fn branch(name: &str, payload: &Value, variables: &Variables<'_>) -> Option<String> {
     if is_of_pull_request(name) {
         let branch = payload.pointer("/pull_request/head/ref")?.as_str()?;

@@ -1,5 +1,5 @@
-//! A run that ended before the measurement: its texts for all places, with the remark that earlier
-//! texts are not about this commit.
+//! A run that ended before the measurement: its texts for all places, with the remark that earlier texts are not about
+//! this commit.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! The results of a run for a review: outputs, annotations, the job summary, a check run, one comment.
 //!
-//! Renderers have no side effects: they turn a [`Publication`] into text. Publishing happens in an
-//! order that never loses the verdict, and an error does not stop it.
+//! Renderers have no side effects: they turn a [`Publication`] into text. Publishing happens in an order that never
+//! loses the verdict, and an error does not stop it.
 
 pub mod annotations;
 pub mod bundle;
@@ -93,8 +93,7 @@ pub struct Context {
     pub comment_key: String,
     /// How far the figures can be trusted, in sentences, if another run has measured them.
     pub claim: Option<String>,
-    /// An addition to the heading of a pass, if the run failed for a reason other than its verdict;
-    /// our own text.
+    /// An addition to the heading of a pass, if the run failed for a reason other than its verdict; our own text.
     pub caveat: Option<&'static str>,
 }
 
@@ -124,8 +123,7 @@ pub enum Level {
     Notice,
 }
 
-/// The beginning of a heading, with the name that distinguishes this run's comment from others, if
-/// it has one.
+/// The beginning of a heading, with the name that distinguishes this run's comment from others, if it has one.
 fn named(configuration: &str, columns: usize) -> String {
     match configuration {
         "" | "kelvin" => "Kelvin".to_owned(),

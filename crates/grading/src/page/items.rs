@@ -26,8 +26,8 @@ pub(super) fn items<'a>(section: &'a GradingSection, ranked: Vec<Ranked<'a>>) ->
     }
 }
 
-/// Whether the answer is worse than it should be: in the lower half of the scale, which means worse
-/// than the other answer if two are compared.
+/// Whether the answer is worse than it should be: in the lower half of the scale, which means worse than the other
+/// answer if two are compared.
 fn is_against(score: Option<f64>) -> bool {
     score.is_some_and(|score| score < 0.5)
 }

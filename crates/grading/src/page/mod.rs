@@ -126,8 +126,8 @@ fn statements(section: &GradingSection, run: RunView<'_>) -> Vec<Statement> {
     statements
 }
 
-/// The results of the planted answers for a judge that can be trusted. If it cannot be trusted, the
-/// score contains the reason; if the answers of the base were graded again, a notice contains it.
+/// The results of the planted answers for a judge that can be trusted. If it cannot be trusted, the score contains the
+/// reason; if the answers of the base were graded again, a notice contains it.
 fn tried(planted: &PlantedAnswers, base_anew: bool) -> Option<Statement> {
     let (right, of) = match planted.proof() {
         Proof::Given { right, of } => (right, of),
@@ -155,8 +155,7 @@ fn tried(planted: &PlantedAnswers, base_anew: bool) -> Option<Statement> {
     })
 }
 
-/// How many prompts the candidate answers better, equally well and worse than the baseline, if both
-/// were compared.
+/// How many prompts the candidate answers better, equally well and worse than the baseline, if both were compared.
 fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement> {
     if !matches!(section.basis.scoring, Scoring::Choice | Scoring::Exchange) {
         return None;
@@ -197,8 +196,8 @@ fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement
 
 /// The score of two equally good answers.
 const EQUAL: f64 = 0.5;
-/// The limit for the share of verdicts that change with the order of the answers, and for the gain
-/// of an answer by its position. A judge above it is reported.
+/// The limit for the share of verdicts that change with the order of the answers, and for the gain of an answer by its
+/// position. A judge above it is reported.
 const FLIPS: f64 = 0.2;
 const EFFECT: f64 = 0.1;
 

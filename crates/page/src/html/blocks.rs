@@ -1,9 +1,7 @@
-//! The blocks of a page as HTML. They are written directly, without a template: the page of ten
-//! thousand queries has about sixty cells for each, and a template took half of the time of the
-//! whole command.
+//! The blocks of a page as HTML. They are written directly, without a template: the page of ten thousand queries has
+//! about sixty cells for each, and a template took half of the time of the whole command.
 //!
-//! All untrusted text is shortened, within a budget: a larger page is slow to open, and nobody
-//! reads it.
+//! All untrusted text is shortened, within a budget: a larger page is slow to open, and nobody reads it.
 
 use std::fmt::Write as _;
 
@@ -17,8 +15,8 @@ use kelvin_base::notice::Notice;
 /// The maximum number of differences on a page, and their maximum size in bytes.
 const DIFFS: usize = 1_500;
 const DIFF_BYTES: usize = 3_000_000;
-/// The maximum size of the texts side by side on a page in bytes, and the maximum size of each text
-/// once that space is used up.
+/// The maximum size of the texts side by side on a page in bytes, and the maximum size of each text once that space is
+/// used up.
 const BESIDE_BYTES: usize = 6_000_000;
 const CUT_TEXT: usize = 500;
 /// How many rows of items a page lists before it leaves out those with the expected result.
@@ -54,8 +52,7 @@ impl<'a> PageSpace<'a> {
     }
 }
 
-/// Adds a block; its headings have the given level. `least` names the parts of items that are left
-/// out first.
+/// Adds a block; its headings have the given level. `least` names the parts of items that are left out first.
 pub(super) fn block(
     to: &mut String,
     block: Block<'_>,
@@ -189,8 +186,7 @@ fn chips(to: &mut String, chips: &[Chip]) {
     to.push_str("</ol>");
 }
 
-/// Adds a table; if the page has no space left, rows of items with the expected result are left
-/// out.
+/// Adds a table; if the page has no space left, rows of items with the expected result are left out.
 pub(super) fn table(
     to: &mut String,
     table: &Table,
@@ -355,8 +351,7 @@ pub(super) fn detail(to: &mut String, detail: &Detail, space: &mut PageSpace<'_>
     }
 }
 
-/// The changed lines of a part of an item with the number of other lines; otherwise the reason why
-/// they are not shown.
+/// The changed lines of a part of an item with the number of other lines; otherwise the reason why they are not shown.
 fn difference(
     item: &str,
     part: &str,

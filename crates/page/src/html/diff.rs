@@ -92,8 +92,7 @@ pub(super) fn lines(before: &str, after: &str) -> (Vec<DiffLine>, usize) {
             more += op.old_range().len().max(op.new_range().len());
             continue;
         }
-        // The comparison has no deadline, so that the same report gives the same page on a slow
-        // machine.
+        // The comparison has no deadline, so that the same report gives the same page on a slow machine.
         for change in diff.iter_inline_changes_with_options_deadline(&op, options, None) {
             if lines.len() == LINES {
                 more += 1;

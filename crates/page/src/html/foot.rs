@@ -15,8 +15,7 @@ pub(super) struct Foot {
     /// The noun for the items, and the parts of them that are left out first.
     items: String,
     least: &'static str,
-    /// The number of items whose details are in the page as plain HTML, if those of others are
-    /// packed.
+    /// The number of items whose details are in the page as plain HTML, if those of others are packed.
     plain: Option<usize>,
     diffs_left_out: usize,
     rows_left_out: usize,
@@ -51,8 +50,8 @@ struct NoticeCountView {
 }
 
 impl Foot {
-    /// `items` are the titles of the lists of items with the parts that are left out first;
-    /// `anchors` returns the index of an item of a chapter on the page.
+    /// `items` are the titles of the lists of items with the parts that are left out first; `anchors` returns the index
+    /// of an item of a chapter on the page.
     pub(super) fn of(
         page: RunPage<'_>,
         items: Option<(&'static str, &'static str)>,
@@ -96,8 +95,7 @@ impl Foot {
         }
     }
 
-    /// The foot that says how many items show their details without the script; none if all of them
-    /// do.
+    /// The foot that says how many items show their details without the script; none if all of them do.
     pub(super) fn with_plain(self, plain: Option<usize>) -> Self {
         Self { plain, ..self }
     }

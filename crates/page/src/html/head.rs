@@ -207,8 +207,8 @@ impl Head {
     }
 }
 
-/// The first failure of a page without any measured figure: then this failure is the result. An
-/// estimate of the share of failures does not count as a figure.
+/// The first failure of a page without any measured figure: then this failure is the result. An estimate of the share
+/// of failures does not count as a figure.
 fn first_failure(page: &RunPage<'_>) -> Option<FailureView> {
     let figures = |chapter: &Chapter<'_>| {
         let measures = chapter.measures.iter().flat_map(|table| &table.rows);

@@ -1,6 +1,6 @@
-//! An item of the page, in the list and in its expanded form. The details of items that few people
-//! expand are compressed in the page, many together, and its script inserts them when an item is
-//! expanded. So a page of thousands of items stays small, and a browser opens it at once.
+//! An item of the page, in the list and in its expanded form. The details of items that few people expand are
+//! compressed in the page, many together, and its script inserts them when an item is expanded. So a page of thousands
+//! of items stays small, and a browser opens it at once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -61,8 +61,8 @@ pub(super) fn item(item: &ItemView<'_>, anchor: usize, details: &Placed) -> Stri
 
 /// How many items, the worst of the page, have their details in it as plain HTML.
 const PLAIN: usize = 200;
-/// How many items have their details compressed together. Items of one run are similar, so together
-/// they take far less space; a browser unpacks this many within a few milliseconds.
+/// How many items have their details compressed together. Items of one run are similar, so together they take far less
+/// space; a browser unpacks this many within a few milliseconds.
 const TOGETHER: usize = 50;
 
 /// The packs of a page that is being written.
@@ -72,14 +72,13 @@ pub(super) struct DetailPacks {
     items: usize,
     /// The number of packs that are written.
     written: usize,
-    /// The HTML of the details of each item that waits for its pack, by the index of the item on
-    /// the page.
+    /// The HTML of the details of each item that waits for its pack, by the index of the item on the page.
     waiting: BTreeMap<usize, String>,
 }
 
 impl DetailPacks {
-    /// Takes the details of the next item. Returns the details if they stay in the page as plain
-    /// HTML; otherwise the number of the pack that contains them.
+    /// Takes the details of the next item. Returns the details if they stay in the page as plain HTML; otherwise the
+    /// number of the pack that contains them.
     pub(super) fn place(&mut self, anchor: usize, details: String) -> Result<String, usize> {
         self.items += 1;
         if self.items <= PLAIN {
@@ -100,8 +99,8 @@ impl DetailPacks {
             return Ok(());
         }
         let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
-        // The data are passed in one write, because otherwise JSON is written in pieces of a few
-        // bytes, and the encoder clears its buffer for each write.
+        // The data are passed in one write, because otherwise JSON is written in pieces of a few bytes, and the encoder
+        // clears its buffer for each write.
         packed.write_all(&serde_json::to_vec(&self.waiting)?)?;
         let packed = STANDARD.encode(packed.finish()?);
         // The pack has its own line.
@@ -115,8 +114,7 @@ impl DetailPacks {
         Ok(())
     }
 
-    /// The number of items whose details are in the page as plain HTML, if those of others are
-    /// packed.
+    /// The number of items whose details are in the page as plain HTML, if those of others are packed.
     pub(super) fn plain(&self) -> Option<usize> {
         (self.items > PLAIN).then_some(PLAIN)
     }

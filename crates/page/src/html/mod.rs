@@ -1,6 +1,6 @@
-//! The page as one self-contained HTML document: it loads no other files, works from disk, and
-//! shows everything without its script except the details of items far down the list. It is written
-//! piece by piece, so that thousands of items are never in memory as text.
+//! The page as one self-contained HTML document: it loads no other files, works from disk, and shows everything without
+//! its script except the details of items far down the list. It is written piece by piece, so that thousands of items
+//! are never in memory as text.
 
 mod blocks;
 mod diff;

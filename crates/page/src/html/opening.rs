@@ -50,8 +50,7 @@ struct AnswersView {
     title: Option<String>,
     notes: Vec<Phrase>,
     item: String,
-    /// The rows as HTML. Each is rendered separately, so that their views are never in memory
-    /// together.
+    /// The rows as HTML. Each is rendered separately, so that their views are never in memory together.
     rows: Vec<String>,
     left: usize,
     /// Whether any answer in the list has an expected answer.
@@ -70,8 +69,7 @@ struct AnswerView {
     hits: Option<HitsView>,
     /// Links to files, each with its text.
     files: Vec<(&'static str, String)>,
-    /// The names and texts of other fields next to the answer of the base, and next to the current
-    /// answer.
+    /// The names and texts of other fields next to the answer of the base, and next to the current answer.
     beside_base: Vec<(String, String)>,
     beside_head: Vec<(String, String)>,
     /// Whether any answer of its list has an expected answer.
@@ -97,8 +95,7 @@ struct HitView {
     name: String,
     title: Option<String>,
     is_expected: bool,
-    /// How the hit has moved: a word for the style, a symbol that only repeats the words, and the
-    /// words.
+    /// How the hit has moved: a word for the style, a symbol that only repeats the words, and the words.
     moved: Option<(&'static str, &'static str, String)>,
 }
 
@@ -289,8 +286,8 @@ fn moved(row: &RankedRow, is_head: bool) -> Option<(&'static str, &'static str, 
     }
 }
 
-/// A path relative to the page as the target of a link. Every character that could end the target
-/// or give it another meaning is encoded.
+/// A path relative to the page as the target of a link. Every character that could end the target or give it another
+/// meaning is encoded.
 fn link(path: &str) -> String {
     let mut address = String::from("./");
     for byte in path.bytes() {

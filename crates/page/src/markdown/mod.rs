@@ -1,5 +1,5 @@
-//! The page as Markdown: `report.md`, the text of a pull request below the comment, and pages that
-//! do not belong to a single run.
+//! The page as Markdown: `report.md`, the text of a pull request below the comment, and pages that do not belong to a
+//! single run.
 
 mod writer;
 
@@ -11,8 +11,7 @@ use crate::{Article, Trend, brief, display};
 use kelvin_base::notice::Notice;
 use writer::{Writer, name, phrase, quote};
 
-/// The maximum length of a page in characters: a GitHub comment may have 65,536, and contains more
-/// than the page.
+/// The maximum length of a page in characters: a GitHub comment may have 65,536, and contains more than the page.
 const MOST: usize = 50_000;
 
 /// How many rows, failures and notices are listed at most; the others are only counted.
@@ -24,8 +23,7 @@ struct Listed {
     printed: usize,
 }
 
-/// The forms, from the most detailed one, which is used for most runs, to the shortest one, which
-/// always fits.
+/// The forms, from the most detailed one, which is used for most runs, to the shortest one, which always fits.
 const FORMS: &[Listed] = &[
     Listed {
         rows: LISTED,
@@ -47,8 +45,7 @@ const FORMS: &[Listed] = &[
     },
 ];
 
-/// How many characters of a failed invocation's printed text are shown at most on the page of its
-/// item.
+/// How many characters of a failed invocation's printed text are shown at most on the page of its item.
 const PRINTED: usize = 4_000;
 /// How many items of a restricted run are named at most.
 const ONLY: usize = 20;
@@ -185,8 +182,7 @@ fn figures(writer: &mut Writer, title: &str, table: &FigureTable<'_>, most: usiz
     writer.more(table.rows.len(), most, "figure");
 }
 
-/// A value is never shown without its interval and its sample; if there is no value, the reason
-/// replaces the word.
+/// A value is never shown without its interval and its sample; if there is no value, the reason replaces the word.
 fn figure(writer: &mut Writer, label: &str, estimate: &Estimate<'_>, word: &str) {
     let interval = estimate.interval.as_deref().unwrap_or("-");
     let word = estimate.reason.map_or_else(|| word.to_owned(), quote);

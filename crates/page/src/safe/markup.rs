@@ -1,8 +1,8 @@
 //! Untrusted text inside Markdown, as GitHub and others render it.
 //!
-//! Escapes prevent Markdown formatting, but a forge changes the rendered text afterwards: outside
-//! of code it turns `@name`, `#1`, `www.` and `:name:` into mentions, references, links and
-//! pictures. A zero-width space breaks these apart.
+//! Escapes prevent Markdown formatting, but a forge changes the rendered text afterwards: outside of code it turns
+//! `@name`, `#1`, `www.` and `:name:` into mentions, references, links and pictures. A zero-width space breaks these
+//! apart.
 
 use super::{cut, lines};
 
@@ -11,8 +11,8 @@ const APART: &str = "&#8203;";
 /// The character that breaks texts apart in code, where character references are not decoded.
 const APART_IN_CODE: char = '\u{200b}';
 
-/// A line of text inside Markdown or a table cell, at most `most` columns: every character with a
-/// meaning for Markdown, HTML or a forge is escaped.
+/// A line of text inside Markdown or a table cell, at most `most` columns: every character with a meaning for Markdown,
+/// HTML or a forge is escaped.
 pub fn markdown(text: &str, most: usize) -> String {
     let text = cut(text, most);
     let mut out = String::with_capacity(2 * text.len());
@@ -28,8 +28,8 @@ pub fn markdown(text: &str, most: usize) -> String {
             // Formulas begin and end with a dollar sign.
             '$' => out.push_str("&#36;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => out.extend(['\\', c]),
-            // At the beginning of a line, these characters start a list or a rule, or in the case
-            // of `/` a command to a bot.
+            // At the beginning of a line, these characters start a list or a rule, or in the case of `/` a command to a
+            // bot.
             '-' | '+' | '=' | '/' if before.is_empty() => out.extend(['\\', c]),
             '.' | ')' if is_number(before) && !joined => out.extend(['\\', c]),
             c => out.push(c),
@@ -68,8 +68,7 @@ pub fn fenced(text: &str, most: usize) -> String {
     if more > 0 {
         shown.insert_str(0, "… ");
     }
-    // Programs that read comments treat a line that begins with a slash or a mention as a command,
-    // even inside code.
+    // Programs that read comments treat a line that begins with a slash or a mention as a command, even inside code.
     let shown: Vec<String> = shown
         .lines()
         .map(|line| format!("| {}", inert(line)))

@@ -1,5 +1,5 @@
-//! Makes untrusted text harmless for the place where it is shown. Case text, model output, names
-//! and messages may try to forge lines, colours, mentions, links or markup.
+//! Makes untrusted text harmless for the place where it is shown. Case text, model output, names and messages may try
+//! to forge lines, colours, mentions, links or markup.
 
 mod markup;
 
@@ -10,14 +10,13 @@ pub use markup::{code, fenced, markdown};
 /// The maximum number of combining marks on a character; more marks would only hide the text.
 const MARKS: usize = 4;
 
-/// Whether a text can be shown on one line without changes: it contains neither line breaks nor
-/// invisible characters.
+/// Whether a text can be shown on one line without changes: it contains neither line breaks nor invisible characters.
 pub fn is_one_line(text: &str) -> bool {
     text.chars().all(|c| c == ' ' || is_shown(c))
 }
 
-/// A line of text for a terminal, without control or bidirectional characters, and with a single
-/// space for each sequence of white space.
+/// A line of text for a terminal, without control or bidirectional characters, and with a single space for each
+/// sequence of white space.
 pub fn line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
@@ -33,8 +32,7 @@ pub fn line(text: &str) -> String {
     line
 }
 
-/// Several lines for a terminal: line breaks and indentation stay, everything else is as in
-/// [`line()`].
+/// Several lines for a terminal: line breaks and indentation stay, everything else is as in [`line()`].
 pub fn lines(text: &str) -> String {
     let tame = |c: &char| *c == '\n' || *c == ' ' || (!c.is_whitespace() && is_shown(*c));
     let text = text.replace("\r\n", "\n").replace('\t', "    ");
@@ -73,8 +71,8 @@ fn width(c: char) -> usize {
     c.width().unwrap_or(0) + usize::from(widens)
 }
 
-/// Whether a character can be shown: control characters affect the terminal; bidirectional and
-/// invisible characters change how a text looks.
+/// Whether a character can be shown: control characters affect the terminal; bidirectional and invisible characters
+/// change how a text looks.
 fn is_shown(c: char) -> bool {
     !c.is_control()
         && !matches!(
@@ -97,9 +95,9 @@ fn is_shown(c: char) -> bool {
         )
 }
 
-/// A text as a table cell. A spreadsheet treats a cell that begins with one of these characters as
-/// a formula, even inside quotes and after white space; an apostrophe before it makes it a text.
-/// See: <https://owasp.org/www-community/attacks/CSV_Injection>.
+/// A text as a table cell. A spreadsheet treats a cell that begins with one of these characters as a formula, even
+/// inside quotes and after white space; an apostrophe before it makes it a text. See:
+/// <https://owasp.org/www-community/attacks/CSV_Injection>.
 pub fn cell(text: &str) -> String {
     const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
     let begins = |text: &str| text.starts_with(FORMULA) || text.starts_with(['\t', '\r', '\n']);

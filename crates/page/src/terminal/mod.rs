@@ -310,9 +310,8 @@ fn warnings(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) 
     }
 }
 
-/// Whether notices with this code are shown elsewhere: failures have their own lines, a missing
-/// figure has its reason next to it, and statements report an item with too many failures and an
-/// early end.
+/// Whether notices with this code are shown elsewhere: failures have their own lines, a missing figure has its reason
+/// next to it, and statements report an item with too many failures and an early end.
 const fn is_told_elsewhere(code: &Code) -> bool {
     matches!(
         code,

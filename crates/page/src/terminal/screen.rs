@@ -25,8 +25,7 @@ impl Style {
         columns: WIDTH,
     };
 
-    /// The style with or without colours, on a terminal with this many columns; 80 if that is not
-    /// known.
+    /// The style with or without colours, on a terminal with this many columns; 80 if that is not known.
     pub fn of(colours: bool, columns: Option<usize>) -> Self {
         Self {
             colours,
@@ -142,8 +141,7 @@ impl Screen {
         }
     }
 
-    /// Adds short items after a label, on at most `most` lines, with the number of items that did
-    /// not fit.
+    /// Adds short items after a label, on at most `most` lines, with the number of items that did not fit.
     pub(super) fn listed(&mut self, label: &str, items: &[String], most: usize) {
         /// The space for the label, and for `+999 more`.
         const LABEL: usize = 13;

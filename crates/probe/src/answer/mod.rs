@@ -1,6 +1,5 @@
-//! Finds a value in the JSON object that a pipeline wrote. The rest of the object is checked, but
-//! never stored in memory. If an output is not JSON, the message shows how it begins, since there
-//! are often logs before the JSON.
+//! Finds a value in the JSON object that a pipeline wrote. The rest of the object is checked, but never stored in
+//! memory. If an output is not JSON, the message shows how it begins, since there are often logs before the JSON.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -375,8 +374,8 @@ const SHOWN: usize = 60;
 /// How many lines are searched for the beginning of JSON after logs.
 const LINES: usize = 200;
 
-/// A hint for the message that the output is not JSON; empty if the output begins like an object,
-/// since then the position of the error is more useful.
+/// A hint for the message that the output is not JSON; empty if the output begins like an object, since then the
+/// position of the error is more useful.
 fn beginning_hint(text: &str) -> String {
     let Some(first) = text.lines().map(str::trim).find(|line| !line.is_empty()) else {
         return String::new();
@@ -397,8 +396,8 @@ fn beginning_hint(text: &str) -> String {
     }
 }
 
-/// The beginning of a line without characters that could affect a terminal. Secrets are masked as
-/// whole words, so a word that would be cut is left out.
+/// The beginning of a line without characters that could affect a terminal. Secrets are masked as whole words, so a
+/// word that would be cut is left out.
 fn beginning(line: &str) -> String {
     let tame = |c: char| match c {
         '`' => '\'',
@@ -419,8 +418,7 @@ fn beginning(line: &str) -> String {
     }
 }
 
-/// The line, from 1, and the beginning of an object that fills the rest of the text; none if there
-/// is no such object.
+/// The line, from 1, and the beginning of an object that fills the rest of the text; none if there is no such object.
 fn line_of_json(text: &str) -> Option<usize> {
     let mut rest = text;
     for line in 1..=LINES {

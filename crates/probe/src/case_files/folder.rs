@@ -1,5 +1,5 @@
-//! Finds the files that are cases: those of a folder, or those that match a glob. All other files
-//! are reported, not silently ignored.
+//! Finds the files that are cases: those of a folder, or those that match a glob. All other files are reported, not
+//! silently ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -35,8 +35,8 @@ pub struct Found {
     pub notices: Vec<Notice>,
     /// Files whose names cannot be names of cases.
     pub problems: Vec<Misuse>,
-    /// The tables of labels in the folders of cases, in the order of their paths. They are not
-    /// cases, and no pipeline gets them.
+    /// The tables of labels in the folders of cases, in the order of their paths. They are not cases, and no pipeline
+    /// gets them.
     pub labels: Vec<CaseFile>,
 }
 
@@ -100,8 +100,8 @@ pub fn find(root: &Path, cases: &str) -> Result<Found, Misuse> {
     search.finish(written)
 }
 
-/// Reads a case into an existing buffer: most files are small, and querying the size of a file
-/// takes as long as reading it.
+/// Reads a case into an existing buffer: most files are small, and querying the size of a file takes as long as reading
+/// it.
 pub fn read(entry: &CaseFile, bytes: &mut Vec<u8>) -> Result<String, Misuse> {
     bytes.clear();
     File::open(&entry.path)
@@ -166,8 +166,8 @@ fn absent(folder: &str) -> Misuse {
     )
 }
 
-/// A path of the configuration in the form for messages: without `./`, and relative to the root if
-/// it is below the root.
+/// A path of the configuration in the form for messages: without `./`, and relative to the root if it is below the
+/// root.
 fn relative(root: &Path, written: &str) -> String {
     let below = Path::new(written)
         .strip_prefix(root)

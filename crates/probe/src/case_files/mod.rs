@@ -48,8 +48,8 @@ pub fn texts(root: &Path, cases: &str) -> anyhow::Result<(Vec<CaseText>, Vec<Not
     Ok((texts, found.notices))
 }
 
-/// A user's text for a message: control characters, and those that change the direction of the text
-/// after them, are escaped.
+/// A user's text for a message: control characters, and those that change the direction of the text after them, are
+/// escaped.
 pub fn shown(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown = String::with_capacity(text.len());
@@ -85,8 +85,7 @@ pub fn one(mut problems: Vec<Misuse>) -> Misuse {
 /// The prefix of report files, which are in the same folder as the folders of the cases.
 const RESERVED: &str = "report.";
 
-/// The maximum length of a name: with the added parts, a longer name would be too long for a file
-/// system.
+/// The maximum length of a name: with the added parts, a longer name would be too long for a file system.
 const LONGEST_NAME: usize = 200;
 
 /// How many files a notice names; the others are only counted.

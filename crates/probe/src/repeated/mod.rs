@@ -1,5 +1,5 @@
-//! Items without variants, each of which is run several times, and again if the gate requests more
-//! repeats. The checks, the retrieval and the grading share this code.
+//! Items without variants, each of which is run several times, and again if the gate requests more repeats. The checks,
+//! the retrieval and the grading share this code.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -45,8 +45,7 @@ impl RepeatedItem<'_> {
         (1..=self.repeats).filter(move |repeat| !is_there(*repeat))
     }
 
-    /// Adds the outcome of a repeat. Thousands of items have a single repeat, so no unused capacity
-    /// is kept.
+    /// Adds the outcome of a repeat. Thousands of items have a single repeat, so no unused capacity is kept.
     fn put(&mut self, repeat: usize, outcome: Outcome) {
         let more = repeat.saturating_sub(self.outcomes.len());
         self.outcomes.reserve_exact(more);
@@ -181,9 +180,9 @@ impl<'a> RepeatedItems<'a> {
         item.into_iter().flat_map(RepeatedItem::in_order)
     }
 
-    /// Passes on each outcome that was not passed on before, with the id of its item, for a probe
-    /// that stores the needed data of an answer. The answer itself is then dropped: the remaining
-    /// data in [`outcomes`](Self::outcomes) only show whether two answers are equal.
+    /// Passes on each outcome that was not passed on before, with the id of its item, for a probe that stores the
+    /// needed data of an answer. The answer itself is then dropped: the remaining data in [`outcomes`](Self::outcomes)
+    /// only show whether two answers are equal.
     pub fn take(&mut self, mut keep: impl FnMut(&str, &Outcome)) {
         for item in &mut self.items {
             let outcomes = item.outcomes.iter_mut().take(item.repeats);

@@ -37,8 +37,8 @@ pub(super) const LATENCY: &str = "latency_s";
 pub(super) const COST: &str = "cost";
 pub(super) const TOKENS: &str = "tokens";
 
-/// How many bytes of text are stored for a field of a sample, and for a whole file. The texts are
-/// for a page that a person reads; without a limit, a file of 1 GB would be completely in memory.
+/// How many bytes of text are stored for a field of a sample, and for a whole file. The texts are for a page that a
+/// person reads; without a limit, a file of 1 GB would be completely in memory.
 const TEXT: usize = 2_000;
 const TEXTS: usize = 32 << 20;
 
@@ -87,8 +87,8 @@ impl Collector {
         }
     }
 
-    /// Records that the sample has no score of a metric although it should: it counts as an error.
-    /// Without a kind, the other samples determine the properties of the metric.
+    /// Records that the sample has no score of a metric although it should: it counts as an error. Without a kind, the
+    /// other samples determine the properties of the metric.
     pub(super) fn missing(
         &mut self,
         row: &mut Row,
@@ -122,8 +122,7 @@ impl Collector {
         }
     }
 
-    /// The text of a field in the form in which it is stored for the page; none if the limit of the
-    /// file is reached.
+    /// The text of a field in the form in which it is stored for the page; none if the limit of the file is reached.
     pub(super) fn text(&mut self, text: &str) -> Option<String> {
         let text = cut(text, TEXT);
         if text.len() > self.texts_left {
@@ -176,8 +175,8 @@ impl Collector {
     }
 }
 
-/// The name of a case that has no name, made from its input. It contains no text of the input,
-/// because it becomes part of the baseline, which may be public.
+/// The name of a case that has no name, made from its input. It contains no text of the input, because it becomes part
+/// of the baseline, which may be public.
 pub(super) fn named_by_input(input: Digest) -> String {
     format!("input-{}", input.short(16))
 }

@@ -1,7 +1,6 @@
 //! Test runs of deepeval: `.deepeval/.latest_test_run.json`, or a file of `DEEPEVAL_RESULTS_FOLDER`.
 //!
-//! The cases are in the order in which they ended, so neither their order nor `order` can be a
-//! name.
+//! The cases are in the order in which they ended, so neither their order nor `order` can be a name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -93,8 +92,7 @@ struct Reading {
     collector: Collector,
     rows: usize,
     flaky: BTreeSet<String>,
-    /// For each metric, whether samples above the threshold passed, and whether samples below it
-    /// did.
+    /// For each metric, whether samples above the threshold passed, and whether samples below it did.
     votes: BTreeMap<String, (bool, bool)>,
 }
 

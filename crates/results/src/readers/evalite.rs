@@ -1,7 +1,6 @@
 //! Reads the files that evalite writes with `--outputPath`.
 //!
-//! A sample has no id except a serial number, so a case is identified by the evaluation and the
-//! digest of the input.
+//! A sample has no id except a serial number, so a case is identified by the evaluation and the digest of the input.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

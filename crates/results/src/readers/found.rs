@@ -105,8 +105,8 @@ fn keys(text: &str) -> BTreeSet<String> {
     keys
 }
 
-/// Whether a promptfoo file has one result per line, not all in one document. The name is not
-/// certain evidence, and a document may also be on one line.
+/// Whether a promptfoo file has one result per line, not all in one document. The name is not certain evidence, and a
+/// document may also be on one line.
 pub(super) fn has_one_value_a_line(file: &Path) -> Result<bool, ReadError> {
     let mut start = Vec::new();
     let source = BufReader::new(json::open(file)?);

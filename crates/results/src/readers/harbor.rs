@@ -1,8 +1,8 @@
-//! Reads jobs of Harbor: `jobs/JOB/result.json`, and in the same folder one folder for each trial,
-//! with its own `result.json`.
+//! Reads jobs of Harbor: `jobs/JOB/result.json`, and in the same folder one folder for each trial, with its own
+//! `result.json`.
 //!
-//! The file of the job contains only counts. The name of a trial ends with random letters, so the
-//! task identifies a case.
+//! The file of the job contains only counts. The name of a trial ends with random letters, so the task identifies a
+//! case.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -155,8 +155,7 @@ impl Trial {
     }
 }
 
-/// Sets the scores, unless the trial could not be scored. A trial whose agent ran out of time still
-/// has a reward.
+/// Sets the scores, unless the trial could not be scored. A trial whose agent ran out of time still has a reward.
 fn rewards(root: &Node<'_>, row: &mut Row, collector: &mut Collector) -> Result<(), ReadError> {
     let exception = root.find("exception_info")?;
     let result = root.need("verifier_result")?;
@@ -214,8 +213,7 @@ fn costs(root: &Node<'_>, row: &mut Row, collector: &mut Collector) -> Result<()
     Ok(())
 }
 
-/// A time in seconds. Only the difference of two times is meaningful, since their time zone may be
-/// missing.
+/// A time in seconds. Only the difference of two times is meaningful, since their time zone may be missing.
 fn seconds(time: &Node<'_>) -> Result<f64, ReadError> {
     let text = time.text()?;
     let zoned = text.parse::<Timestamp>().ok();

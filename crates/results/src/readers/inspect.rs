@@ -1,5 +1,4 @@
-//! Reads logs of Inspect: from `.eval` only the header and the summaries, and from `.json` sample
-//! by sample.
+//! Reads logs of Inspect: from `.eval` only the header and the summaries, and from `.json` sample by sample.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -39,11 +38,10 @@ const EVAL: &[&str] = &[
     "task_version",
 ];
 
-/// The maximum unpacked size of a header in bytes. The largest part of it is usually the options of
-/// the task.
+/// The maximum unpacked size of a header in bytes. The largest part of it is usually the options of the task.
 const LARGEST_HEADER: u64 = 64 << 20;
-/// The maximum unpacked size of the summaries in bytes, enough for two million samples. They are
-/// read one by one, so this limits the time, not the memory.
+/// The maximum unpacked size of the summaries in bytes, enough for two million samples. They are read one by one, so
+/// this limits the time, not the memory.
 const LARGEST_SUMMARIES: u64 = 4 << 30;
 
 pub(super) fn read(file: &Path) -> Result<Results, ReadError> {
@@ -91,8 +89,7 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// Reads a log in JSON. The actions of a sample are skipped, so the size of the file does not
-    /// matter.
+    /// Reads a log in JSON. The actions of a sample are skipped, so the size of the file does not matter.
     fn document(&mut self) -> Result<Value, ReadError> {
         let walk = Walk {
             each: &["samples[]"],
@@ -175,8 +172,7 @@ impl<'a> Log<'a> {
         Ok(header)
     }
 
-    /// Unpacks an entry of an archive while it is read. Inspect packs with zstd, and older versions
-    /// with deflate.
+    /// Unpacks an entry of an archive while it is read. Inspect packs with zstd, and older versions with deflate.
     fn entry<T>(
         file: &Path,
         archive: &mut zip::ZipArchive<BufReader<File>>,
@@ -421,8 +417,7 @@ impl<'a> Log<'a> {
         Ok(())
     }
 
-    /// Names the cases by the ids of the samples, unless Inspect generated the ids from their
-    /// order.
+    /// Names the cases by the ids of the samples, unless Inspect generated the ids from their order.
     fn name_cases(&mut self) -> Result<(), ReadError> {
         let mut numbers = BTreeSet::new();
         let mut is_numbered = true;
@@ -489,8 +484,7 @@ fn grade(text: &str) -> Option<(MetricKind, f64)> {
     })
 }
 
-/// Counts the unpacked bytes and computes their checksum, as `zip` does for the methods that it
-/// supports.
+/// Counts the unpacked bytes and computes their checksum, as `zip` does for the methods that it supports.
 struct Checked<R> {
     source: R,
     crc: crc32fast::Hasher,

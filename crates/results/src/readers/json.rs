@@ -1,9 +1,8 @@
-//! JSON of other programs: read item by item, with the position of every value, and strictly where
-//! `serde_json` is lenient.
+//! JSON of other programs: read item by item, with the position of every value, and strictly where `serde_json` is
+//! lenient.
 //!
-//! An object with a duplicate key is rejected: `serde_json` would keep the last value and silently
-//! lose a score. `NaN` and `Infinity`, which Python writes although JSON does not allow them, are
-//! read as `null`.
+//! An object with a duplicate key is rejected: `serde_json` would keep the last value and silently lose a score. `NaN`
+//! and `Infinity`, which Python writes although JSON does not allow them, are read as `null`.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -17,14 +16,13 @@ use serde_json::{Map, Number, Value};
 use super::ReadError;
 use super::node::Node;
 
-/// How to walk through a document. Patterns are positions without indices, such as
-/// `results.results[]`; the root is the empty pattern.
+/// How to walk through a document. Patterns are positions without indices, such as `results.results[]`; the root is the
+/// empty pattern.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Walk<'a> {
     /// The items that are passed on one by one, so that a large file is never completely in memory.
     pub each: &'a [&'a str],
-    /// The objects of which only these keys are read; all other keys are skipped, even if they are
-    /// large.
+    /// The objects of which only these keys are read; all other keys are skipped, even if they are large.
     pub only: &'a [(&'a str, &'a [&'a str])],
 }
 
@@ -34,8 +32,8 @@ pub(super) fn open(file: &Path) -> Result<BufReader<File>, ReadError> {
     Ok(BufReader::with_capacity(1 << 16, opened))
 }
 
-/// Parses one document. Everything that is not passed on item by item is returned, with empty lists
-/// in place of the items.
+/// Parses one document. Everything that is not passed on item by item is returned, with empty lists in place of the
+/// items.
 pub(super) fn walk(
     file: &Path,
     source: impl Read,
@@ -64,8 +62,8 @@ pub(super) fn value(file: &Path, source: impl Read) -> Result<Value, ReadError> 
     walk(file, source, Walk::default(), |_| Ok(()))
 }
 
-/// Reads a file with one object per line, and passes on each object with its line as its position.
-/// Empty lines are skipped.
+/// Reads a file with one object per line, and passes on each object with its line as its position. Empty lines are
+/// skipped.
 pub(super) fn lines(
     file: &Path,
     mut take: impl FnMut(Node<'_>) -> Result<(), ReadError>,
@@ -221,12 +219,10 @@ fn without_indices(place: &str) -> String {
     place.chars().filter(kept).collect()
 }
 
-/// Passes JSON on without the byte order mark, and with `null` for `NaN`, `Infinity` and
-/// `-Infinity`.
+/// Passes JSON on without the byte order mark, and with `null` for `NaN`, `Infinity` and `-Infinity`.
 struct WithoutConstants<R> {
     source: BufReader<R>,
-    /// The bytes that are passed on before the source is read further, and how many of them already
-    /// were.
+    /// The bytes that are passed on before the source is read further, and how many of them already were.
     ahead: (Vec<u8>, usize),
     is_in_text: bool,
     is_escaped: bool,

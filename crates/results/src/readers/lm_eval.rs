@@ -1,7 +1,6 @@
 //! Reads samples of lm-eval: `samples_TASK_TIME.jsonl`, which `--log_samples` writes.
 //!
-//! `doc_id` is an index and `prompt_hash` changes with the template, so the hash of the document
-//! identifies a case.
+//! `doc_id` is an index and `prompt_hash` changes with the template, so the hash of the document identifies a case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,8 +28,7 @@ pub(super) fn read(file: &Path) -> Result<Results, ReadError> {
     let mut all: Vec<(Row, BTreeSet<String>)> = Vec::new();
     let mut aggregated = BTreeSet::new();
     for sample in samples {
-        // A sample has a line for each filter; only the number of its document connects these
-        // lines.
+        // A sample has a line for each filter; only the number of its document connects these lines.
         let index = *rows.entry(sample.doc).or_insert_with(|| {
             all.push((sample.row.clone(), BTreeSet::new()));
             all.len() - 1
@@ -162,8 +160,8 @@ impl Sample {
     }
 }
 
-/// The better direction for each metric, and the other data in the results file that lm-eval writes
-/// into the folder of the samples. This file may be missing.
+/// The better direction for each metric, and the other data in the results file that lm-eval writes into the folder of
+/// the samples. This file may be missing.
 fn directions(
     file: &Path,
     collector: &mut Collector,

@@ -128,8 +128,7 @@ impl ReadError {
         Self::new(file, "", format!("it cannot be read: {error}"), help)
     }
 
-    /// The same error at a longer position, of which the position in the error is only a part, e.g.
-    /// one line.
+    /// The same error at a longer position, of which the position in the error is only a part, e.g. one line.
     fn within(self, file: &Path, place: &str) -> Self {
         let head = format!("`{}`", file.display());
         let rest = self.0.strip_prefix(&head).unwrap_or(&self.0);

@@ -3,9 +3,8 @@
 use super::collect::{HIGHER, LOWER, UNKNOWN};
 use crate::MetricKind;
 
-/// The columns of a library. A name may contain one `*`, which matches any text. If there are
-/// several names, for inputs and expected values all existing columns are used, and otherwise the
-/// first existing one.
+/// The columns of a library. A name may contain one `*`, which matches any text. If there are several names, for inputs
+/// and expected values all existing columns are used, and otherwise the first existing one.
 pub(super) struct Preset {
     pub tool: &'static str,
     pub case: &'static [&'static str],

@@ -1,8 +1,7 @@
 //! Reads the files that promptfoo writes: `-o results.json` (version 3) and `-o results.jsonl`.
 //!
-//! A test has no stable id: `testIdx` changes if a test is inserted before it, and `promptId`
-//! changes with the prompt. So the description of the test, or the digest of its variables,
-//! identifies a case.
+//! A test has no stable id: `testIdx` changes if a test is inserted before it, and `promptId` changes with the prompt.
+//! So the description of the test, or the digest of its variables, identifies a case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -104,8 +103,7 @@ fn complete(results: &Node<'_>, found: usize) -> Result<(), ReadError> {
     Err(stats.refuse(found, help))
 }
 
-/// A result whose case has no name yet: whether its description is enough depends on the other
-/// results.
+/// A result whose case has no name yet: whether its description is enough depends on the other results.
 struct Test {
     description: Option<String>,
     vars: Digest,
@@ -122,8 +120,8 @@ struct Test {
 struct Prompt {
     /// The number of the prompt among all pairs of a prompt and a provider.
     index: u32,
-    /// The label that a person gave to the prompt. Without one, promptfoo uses the template, which
-    /// a pull request may edit.
+    /// The label that a person gave to the prompt. Without one, promptfoo uses the template, which a pull request may
+    /// edit.
     label: Option<String>,
 }
 

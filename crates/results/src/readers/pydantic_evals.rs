@@ -129,8 +129,7 @@ fn run_of(name: &str, source: &str) -> Option<(u32, u32)> {
     (1..=most).contains(&number).then_some((number, most))
 }
 
-/// Whether a name was generated from the position of the case in the dataset, because the case has
-/// none.
+/// Whether a name was generated from the position of the case in the dataset, because the case has none.
 fn is_made_up(name: &str) -> bool {
     let number = name.strip_prefix("Case ");
     number.is_some_and(|number| {

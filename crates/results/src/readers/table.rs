@@ -1,5 +1,4 @@
-//! Reads tables: CSV, JSON lines and lists of JSON objects, with declared columns or those of a
-//! library.
+//! Reads tables: CSV, JSON lines and lists of JSON objects, with declared columns or those of a library.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
@@ -66,16 +65,15 @@ pub(super) fn csv(
     Table { file, records }.read(preset, columns)
 }
 
-/// Rejects a quote inside an unquoted field, and a quote that is never closed. The CSV library
-/// accepts both, and would silently make one row out of several.
+/// Rejects a quote inside an unquoted field, and a quote that is never closed. The CSV library accepts both, and would
+/// silently make one row out of several.
 fn check_quotes(file: &Path) -> Result<(), ReadError> {
     #[derive(PartialEq)]
     enum At {
         Start,
         Plain,
         Quoted,
-        /// After a quote in a quoted field: the end of the field, or the first half of an escaped
-        /// quote.
+        /// After a quote in a quoted field: the end of the field, or the first half of an escaped quote.
         Quote,
     }
     let refuse = |line: u32, found: &str| {
@@ -222,9 +220,8 @@ enum Score {
     Text,
 }
 
-/// Whether a text stands for a missing score or a missing error: the words that Python, pandas and
-/// JavaScript write for that, and values that are not numbers. As the name of a case or a part of
-/// its input, such a text is not special.
+/// Whether a text stands for a missing score or a missing error: the words that Python, pandas and JavaScript write for
+/// that, and values that are not numbers. As the name of a case or a part of its input, such a text is not special.
 fn is_nothing(text: &str) -> bool {
     let text = text.trim();
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -501,8 +498,7 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// The properties of a metric according to the format, and whether all its scores are true or
-    /// false.
+    /// The properties of a metric according to the format, and whether all its scores are true or false.
     fn kind(&self, metric: &Metric) -> MetricKind {
         let scores = self
             .records
@@ -627,8 +623,8 @@ impl Table<'_> {
         Ok(layout)
     }
 
-    /// Adds the metrics of a library, by the names of its columns. A column without any number is
-    /// not a metric; one with numbers and texts is a metric, and is rejected later.
+    /// Adds the metrics of a library, by the names of its columns. A column without any number is not a metric; one
+    /// with numbers and texts is a metric, and is rejected later.
     fn add_metrics(&self, preset: &'static Preset, names: &BTreeSet<&str>, layout: &mut Layout) {
         let used: BTreeSet<String> = [&layout.case, &layout.answer, &layout.repeat, &layout.error]
             .into_iter()
@@ -654,8 +650,8 @@ impl Table<'_> {
                 matches!(record.score(&column), Score::Number(_) | Score::Flag(_))
             };
             let is_empty = |record: &Record| record.score(&column) == Score::Empty;
-            // A column without any value is a metric that could not be scored at all, if its name
-            // shows that it is a metric.
+            // A column without any value is a metric that could not be scored at all, if its name shows that it is a
+            // metric.
             let is_named = !is_any || (preset.kind)(&name) != UNKNOWN;
             let is_missing = is_named && self.records.iter().all(is_empty);
             if !self.records.iter().any(is_score) && !is_missing {

@@ -11,8 +11,8 @@ use crate::{Hit, QueryRecord, Ranking, RetrievalSection, SpanRule};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_record::{ComparedSide, Viewpoint};
 
-/// If at least this share of the head's hits of expected documents are chunks of the base, both
-/// sides seem to have the same chunks.
+/// If at least this share of the head's hits of expected documents are chunks of the base, both sides seem to have the
+/// same chunks.
 const SAME_IDS: f64 = 0.5;
 
 /// A drop of the mean reciprocal rank by chunk that is larger than this is reported.
@@ -31,18 +31,16 @@ pub(super) struct Alignment {
     pub(super) oversized: Vec<OversizedHit>,
     /// Whether the hits of the base have spans and those of the head do not.
     pub(super) spans_gone: bool,
-    /// Queries that are equally good by document but worse by chunk, although the head gives chunks
-    /// the same names as the base.
+    /// Queries that are equally good by document but worse by chunk, although the head gives chunks the same names as
+    /// the base.
     pub(super) worse_by_chunk: Vec<String>,
     /// Queries with the same question whose labels the head edits.
     pub(super) relabelled: Vec<String>,
-    /// The relabelled queries whose labels have other requirements for the answer, and whose answer
-    /// changed too.
+    /// The relabelled queries whose labels have other requirements for the answer, and whose answer changed too.
     pub(super) answers_apart: Vec<String>,
     /// Queries that count as found because the labels of the head name the part that was returned.
     pub(super) by_own_label: Vec<String>,
-    /// Queries for which only a part of the passage was returned that the base's expected chunk
-    /// covered.
+    /// Queries for which only a part of the passage was returned that the base's expected chunk covered.
     pub(super) in_part: Vec<String>,
     /// The hits of the head in documents that the base did not have.
     pub(super) newcomers: Newcomers,
@@ -109,8 +107,7 @@ impl Alignment {
         reading: Viewpoint,
     ) {
         let depth = new.basis.figures.depth();
-        // Most queries do not change. If none does, neither side is copied: the records are shared
-        // with the reports.
+        // Most queries do not change. If none does, neither side is copied: the records are shared with the reports.
         let ids: Vec<String> = new.items.keys().cloned().collect();
         for id in &ids {
             let sides = old.items.get(id).zip(new.items.get(id));
@@ -151,8 +148,7 @@ impl Alignment {
             if before.labels.content && may_have_lost(before, after) {
                 self.answers_apart.push(id.to_owned());
             }
-            // A record need not contain the whole text of an answer, so the text cannot be checked
-            // with other labels.
+            // A record need not contain the whole text of an answer, so the text cannot be checked with other labels.
             before.labels.content = false;
             after.labels.content = false;
         }
@@ -171,13 +167,11 @@ impl Alignment {
         reading: Viewpoint,
     ) {
         let known = named(old);
-        // These numbers count the head's hits of expected documents, and how many of those hits are
-        // chunks of the base.
+        // These numbers count the head's hits of expected documents, and how many of those hits are chunks of the base.
         let (mut of_expected, mut shared) = (0_u32, 0_u32);
         let depths = [old.basis.figures.depth(), new.basis.figures.depth()];
         let by_span = self.mode == ChunkerVersionMatch::FallbackDocSpan;
-        // These variables compare by chunk, over the queries for which both sides expect the same
-        // chunks.
+        // These variables compare by chunk, over the queries for which both sides expect the same chunks.
         let (mut drop, mut compared, mut worse) = (0.0, 0_u32, Vec::new());
         let ids: BTreeSet<String> = old.items.keys().chain(new.items.keys()).cloned().collect();
         for id in ids {
@@ -215,8 +209,7 @@ impl Alignment {
                 after.input = before.input;
             }
             if targets.is_empty() {
-                // The base keeps its expected chunks, so that the comparison shows that the head
-                // lacks them.
+                // The base keeps its expected chunks, so that the comparison shows that the head lacks them.
                 after.labels.chunks = false;
                 if had_chunks {
                     self.not_aligned.push(id);
@@ -269,9 +262,9 @@ impl Alignment {
         }
     }
 
-    /// Ranks the runs of the head that contain less than half of every expected passage. A part of
-    /// a passage counts if the head's own labels name it. It is not known whether another part is
-    /// the right one, so it counts only in the best case.
+    /// Ranks the runs of the head that contain less than half of every expected passage. A part of a passage counts if
+    /// the head's own labels name it. It is not known whether another part is the right one, so it counts only in the
+    /// best case.
     fn seen_in_part(
         &mut self,
         id: &str,
@@ -305,8 +298,8 @@ impl Alignment {
     }
 }
 
-/// Stores in every run the rank of the first relevant hit among the examined hits; returns the hits
-/// that are many times as long as their passage.
+/// Stores in every run the rank of the first relevant hit among the examined hits; returns the hits that are many times
+/// as long as their passage.
 fn place(
     query: &mut QueryRecord,
     targets: &[RelevanceTarget],
@@ -336,8 +329,7 @@ fn reciprocal(query: &QueryRecord, depth: usize) -> f64 {
     rank.map_or(0.0, |rank| 1.0 / f64::from(rank))
 }
 
-/// Whether both sides send the pipeline the same question, and name the documents or chunks that
-/// they expect.
+/// Whether both sides send the pipeline the same question, and name the documents or chunks that they expect.
 fn is_same_question(before: &QueryRecord, after: &QueryRecord) -> bool {
     let is_same = !before.query.is_empty() && before.query == after.query;
     is_same && are_named(&before.labels) && are_named(&after.labels)

@@ -41,15 +41,15 @@ pub(super) fn relabel(query: &mut QueryRecord, labels: &Labels, rule: SpanRule) 
     }
 }
 
-/// Whether labels name the documents or chunks that they expect, so that other hits can be ranked
-/// with them. Labels from judgements in a separate file do not.
+/// Whether labels name the documents or chunks that they expect, so that other hits can be ranked with them. Labels
+/// from judgements in a separate file do not.
 pub(super) fn are_named(labels: &Labels) -> bool {
     let by_chunk = labels.cut_anew || labels.chunks != labels.expected_chunks.is_empty();
     by_chunk && labels.docs != labels.expected_docs.is_empty()
 }
 
-/// The rank for labels whose expected chunks no longer exist: the rank at which half of an expected
-/// span has been found, or the rank of the first hit of an expected document.
+/// The rank for labels whose expected chunks no longer exist: the rank at which half of an expected span has been
+/// found, or the rank of the first hit of an expected document.
 pub(crate) fn by_document(labels: &Labels, hits: &[Hit], rule: SpanRule) -> Option<u32> {
     let has_spans = hits.iter().any(|hit| !hit.spans.is_empty());
     let spans = labels.expected_spans.iter().filter(|_| has_spans);

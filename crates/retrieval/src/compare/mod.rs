@@ -1,5 +1,5 @@
-//! Compares two retrieval runs query by query: by chunk if both used the same chunker, otherwise by
-//! document and span, or by document alone.
+//! Compares two retrieval runs query by query: by chunk if both used the same chunker, otherwise by document and span,
+//! or by document alone.
 
 mod align;
 mod labelled;
@@ -172,9 +172,9 @@ pub struct Aligned {
     pub metrics: BTreeMap<String, Metric>,
 }
 
-/// Aligns two runs, so that the same figures of both can be compared, and reports what changed in
-/// each query. If the chunker is the same, the runs do not change. Otherwise a first hit counts by
-/// document, or by document and span, on both sides, and measures that need chunks are left out.
+/// Aligns two runs, so that the same figures of both can be compared, and reports what changed in each query. If the
+/// chunker is the same, the runs do not change. Otherwise a first hit counts by document, or by document and span, on
+/// both sides, and measures that need chunks are left out.
 pub fn align(
     base: &RetrievalSection,
     head: &RetrievalSection,
@@ -351,8 +351,7 @@ fn deltas(
 }
 
 impl RetrievalChange {
-    /// The queries that changed, worst first: regressions by the lost rank, losses by how far they
-    /// fell, then wins.
+    /// The queries that changed, worst first: regressions by the lost rank, losses by how far they fell, then wins.
     pub fn worst_first(&self) -> Vec<&QueryChange> {
         let mut changed: Vec<&QueryChange> = self
             .queries

@@ -1,5 +1,4 @@
-//! Hits of documents that the base did not have: nobody can have judged them when the labels were
-//! written.
+//! Hits of documents that the base did not have: nobody can have judged them when the labels were written.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,9 +40,8 @@ impl Newcomers {
         }
     }
 
-    /// Counts the hits of a query that nobody can have judged. In the best case, the hits that
-    /// these may have displaced are used instead: then the changed runs are returned, which must be
-    /// ranked again.
+    /// Counts the hits of a query that nobody can have judged. In the best case, the hits that these may have displaced
+    /// are used instead: then the changed runs are returned, which must be ranked again.
     pub(super) fn displaced(
         &mut self,
         id: &str,
@@ -96,8 +94,7 @@ impl Newcomers {
         (self.corpora.is_some() && self.looked_at > 0).then(share)
     }
 
-    /// Whether a document exists on the head and did not exist on the base. A document that exists
-    /// nowhere is not new.
+    /// Whether a document exists on the head and did not exist on the base. A document that exists nowhere is not new.
     fn is_new(&self, doc: &str) -> bool {
         let corpora = self.corpora.as_ref();
         corpora.is_some_and(|(base, head)| head.has(doc) && !base.has(doc))
@@ -111,9 +108,8 @@ fn names(labels: &Labels, hit: &Hit) -> bool {
     by_chunk || labels.expected_docs.contains(&hit.doc_id)
 }
 
-/// The hits as they may have been without new documents: the other hits in order, followed by the
-/// hits of the base from that rank on. The earlier hits of the base were displaced by documents
-/// that are not new.
+/// The hits as they may have been without new documents: the other hits in order, followed by the hits of the base from
+/// that rank on. The earlier hits of the base were displaced by documents that are not new.
 fn without(hits: &[Hit], is_unjudged: &dyn Fn(&Hit) -> bool, base: &[Hit]) -> Vec<Hit> {
     let mut left: Vec<Hit> = hits
         .iter()

@@ -192,8 +192,8 @@ fn hit_row(hit: &OversizedHit) -> TableRow {
     ])
 }
 
-/// A table with at most `LISTED` rows, since a comment has no space for more, and the number of
-/// other rows; empty if there are no rows.
+/// A table with at most `LISTED` rows, since a comment has no space for more, and the number of other rows; empty if
+/// there are no rows.
 fn listed(columns: Vec<Column>, mut rows: Vec<TableRow>) -> Vec<Block<'static>> {
     let more = rows.len().saturating_sub(LISTED);
     rows.truncate(LISTED);
@@ -228,8 +228,8 @@ fn quoted(text: &str, most: usize) -> Phrase {
     Phrase::default().quote(safe::cut(text, most))
 }
 
-/// The first queries of a list, and how many others there are, for a page. Each is a separate
-/// quote, since a page shortens every quote.
+/// The first queries of a list, and how many others there are, for a page. Each is a separate quote, since a page
+/// shortens every quote.
 fn names(ids: &[String]) -> Phrase {
     let line = safe::cut(&enumerated(ids, NAMED), 400);
     let mut each = line.split(", ");

@@ -14,8 +14,7 @@ const SHOWN: usize = 10;
 /// The maximum width of a hit's name, in columns.
 const NAME: usize = 80;
 
-/// The hits of a query on both sides; none if a side has no run with hits to show, or if neither
-/// has any.
+/// The hits of a query on both sides; none if a side has no run with hits to show, or if neither has any.
 pub(crate) fn ranked(
     (base, head): (&RetrievalSection, &RetrievalSection),
     id: &str,
@@ -83,8 +82,7 @@ fn key(hit: &Hit, by_chunk: bool) -> String {
     }
 }
 
-/// The expected documents and chunks, with titles if the corpus or a hit of either side contains
-/// them.
+/// The expected documents and chunks, with titles if the corpus or a hit of either side contains them.
 fn expected(query: &QueryRecord, runs: [&Retrieved; 2]) -> Vec<ExpectedHit> {
     let hits = || runs.into_iter().flat_map(|run| &run.hits);
     let with_title = |name: String, is_it: &dyn Fn(&Hit) -> bool| ExpectedHit {

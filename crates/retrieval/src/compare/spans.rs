@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use crate::SpanRule;
 use crate::{Hit, Span};
 
-/// A hit contributes to a passage if it contains at least one part in this many of the passage,
-/// i.e. half of the required half. The overlap with a neighbouring chunk, which most chunkers
-/// create, is smaller than that.
+/// A hit contributes to a passage if it contains at least one part in this many of the passage, i.e. half of the
+/// required half. The overlap with a neighbouring chunk, which most chunkers create, is smaller than that.
 const CONTRIBUTES: u128 = 4;
 
 /// A hit that is more than this many times as long as its passage is reported as oversized.
@@ -27,8 +26,8 @@ pub(super) struct Passage {
 /// How much the hits contain of a passage, if it is less than half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct InPart {
-    /// The rank of the first hit that the run's own labels expect, and that has at least half of
-    /// its length in the passage or contains half of the passage.
+    /// The rank of the first hit that the run's own labels expect, and that has at least half of its length in the
+    /// passage or contains half of the passage.
     pub(super) confirmed: Option<u32>,
     /// The rank of the first hit that contains enough of the passage to include the answer.
     pub(super) possible: Option<u32>,
@@ -41,8 +40,7 @@ pub(super) struct PassagePlace {
     pub(super) rank: u32,
     /// The rank at which at least half of the passage has been found.
     pub(super) held: u32,
-    /// The hits that contribute and are many times as long as the passage: each by its rank and the
-    /// factor.
+    /// The hits that contribute and are many times as long as the passage: each by its rank and the factor.
     pub(super) oversized: Vec<(u32, f64)>,
 }
 
@@ -87,8 +85,8 @@ impl Passage {
         }
     }
 
-    /// How much the hits contain of a passage that is only known as a chunk: the answer is
-    /// somewhere in it. `own`: the chunks that the labels of this run expect.
+    /// How much the hits contain of a passage that is only known as a chunk: the answer is somewhere in it. `own`: the
+    /// chunks that the labels of this run expect.
     pub(super) fn in_part(&self, hits: &[Hit], own: &BTreeSet<String>) -> InPart {
         let mut found = InPart::default();
         for (rank, hit) in (1..).zip(hits) {
@@ -155,8 +153,8 @@ impl Passage {
         2 * length(common) >= length(&self.ranges)
     }
 
-    /// Whether a hit belongs to the passage: it contains a quarter of the passage, or at least half
-    /// of the hit is in the passage, as for the pieces of a finer chunker.
+    /// Whether a hit belongs to the passage: it contains a quarter of the passage, or at least half of the hit is in
+    /// the passage, as for the pieces of a finer chunker.
     fn contributes(&self, part: &HitOverlap) -> bool {
         let common = length(&part.common);
         CONTRIBUTES * common >= length(&self.ranges) || 2 * common >= part.length

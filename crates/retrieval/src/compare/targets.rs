@@ -17,11 +17,10 @@ pub(super) enum RelevanceTarget {
     Covered(Passage),
 }
 
-/// The targets of a query, from the record of the side whose labels count, here called the base;
-/// the other side is the head. The first known source is used: the spans of the golden set; the
-/// spans of the expected chunks that the base found; the expected documents; the documents of the
-/// expected chunks, from the corpus of the base and from the hits that matched; the same from the
-/// corpus of the head. Empty if nothing is expected, or nothing is known.
+/// The targets of a query, from the record of the side whose labels count, here called the base; the other side is the
+/// head. The first known source is used: the spans of the golden set; the spans of the expected chunks that the base
+/// found; the expected documents; the documents of the expected chunks, from the corpus of the base and from the hits
+/// that matched; the same from the corpus of the head. Empty if nothing is expected, or nothing is known.
 pub(super) fn relevance_targets(
     base: &QueryRecord,
     head: Option<&QueryRecord>,
@@ -71,8 +70,8 @@ pub(super) fn relevance_targets(
     }
 }
 
-/// Whether the head expects other documents than the base, although both only name chunks: then not
-/// just the chunk names in its golden entry were edited.
+/// Whether the head expects other documents than the base, although both only name chunks: then not just the chunk
+/// names in its golden entry were edited.
 pub(super) fn moved(base: &[RelevanceTarget], head: &QueryRecord) -> bool {
     let labels = &head.labels;
     let theirs = corpus_docs(head);
@@ -115,8 +114,7 @@ pub(super) fn find(
     })
 }
 
-/// How much hits contain of passages that are only known as chunks, if the hits do not contain half
-/// of any passage.
+/// How much hits contain of passages that are only known as chunks, if the hits do not contain half of any passage.
 pub(super) fn in_part(targets: &[RelevanceTarget], hits: &[Hit], own: &BTreeSet<String>) -> InPart {
     let parts: Vec<InPart> = targets
         .iter()
@@ -165,9 +163,8 @@ fn matched<'r>(
         .collect()
 }
 
-/// The passages that the base's hits on the expected chunks covered. An expected chunk that the
-/// base did not find is replaced by its document, since its passage is not known. Empty if no
-/// passage is known.
+/// The passages that the base's hits on the expected chunks covered. An expected chunk that the base did not find is
+/// replaced by its document, since its passage is not known. Empty if no passage is known.
 fn passages(
     chunks: &BTreeMap<&str, Option<&str>>,
     matched: &BTreeMap<&str, &Hit>,

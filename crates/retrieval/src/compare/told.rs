@@ -120,8 +120,7 @@ impl ItemComparison for RetrievalChange {
 const FIRST: usize = 12;
 
 impl RetrievalChange {
-    /// The documents that nobody can have judged: those in the most queries first, and among these
-    /// the highest-ranked.
+    /// The documents that nobody can have judged: those in the most queries first, and among these the highest-ranked.
     fn unjudged_documents(&self) -> Vec<String> {
         let mut documents: BTreeMap<&str, (usize, u32)> = BTreeMap::new();
         for hit in &self.unjudged {

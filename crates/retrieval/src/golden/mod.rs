@@ -1,5 +1,5 @@
-//! The golden set: queries and the expected results of each. Every problem of the file is reported
-//! at once, with line and column.
+//! The golden set: queries and the expected results of each. Every problem of the file is reported at once, with line
+//! and column.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -126,8 +126,7 @@ impl GoldenQuery {
             .digest()
     }
 
-    /// The digest of everything except the tags: a different digest means that the query was
-    /// edited.
+    /// The digest of everything except the tags: a different digest means that the query was edited.
     pub fn digest(&self) -> Digest {
         let known = Self {
             tags: Vec::new(),
@@ -141,8 +140,8 @@ impl GoldenQuery {
 /// The documents that exist, and the chunks, each with its document.
 type Exist<'a> = (&'a BTreeSet<String>, &'a BTreeMap<String, String>);
 
-/// Reads a golden set. `named` are the names of its fields in the file, if they differ; `exist`
-/// says which documents and chunks exist, if that is known.
+/// Reads a golden set. `named` are the names of its fields in the file, if they differ; `exist` says which documents
+/// and chunks exist, if that is known.
 ///
 /// # Errors
 ///
@@ -246,8 +245,8 @@ fn schema() -> Value {
     json!({ "type": "object", "properties": { "queries": list } })
 }
 
-/// Reports every id that occurs more than once: several such ids together in one problem, and each
-/// repetition at its position.
+/// Reports every id that occurs more than once: several such ids together in one problem, and each repetition at its
+/// position.
 fn duplicates(entries: &[Node], found: &mut Vec<Problem>) {
     let mut places: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
     for entry in entries {
@@ -303,8 +302,8 @@ fn contradictions(entry: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// If more than this share of the expected chunks does not exist, the documents were split again:
-/// nobody mistypes so many names.
+/// If more than this share of the expected chunks does not exist, the documents were split again: nobody mistypes so
+/// many names.
 const SLIPS: f64 = 0.1;
 
 /// The expected chunks that do not exist.
@@ -316,9 +315,8 @@ struct Strangers {
 }
 
 impl Strangers {
-    /// The problems of mistyped chunks. None if so many chunks do not exist that the documents must
-    /// have been split again: then queries with such chunks are judged by their documents and
-    /// spans, and a notice names them.
+    /// The problems of mistyped chunks. None if so many chunks do not exist that the documents must have been split
+    /// again: then queries with such chunks are judged by their documents and spans, and a notice names them.
     fn slips(self) -> Vec<Problem> {
         match self.unknown.len() as f64 > SLIPS * self.all as f64 {
             true => Vec::new(),

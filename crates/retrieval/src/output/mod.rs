@@ -68,8 +68,7 @@ const KEPT: usize = 10;
 /// How many distinct citations of an answer a record stores; no person checks more.
 const CITED: usize = 100;
 
-/// The output of a search that writes only its hits, as a list of documents: objects, or document
-/// ids.
+/// The output of a search that writes only its hits, as a list of documents: objects, or document ids.
 fn listed(value: &Value) -> Option<Value> {
     let hits = value.as_array()?.iter().map(|hit| match hit {
         Value::String(id) => json!({ "doc_id": id }),
@@ -145,8 +144,8 @@ impl Output {
         Ok(())
     }
 
-    /// Judges the output by what is known about the query. `most`: how many hits the measures use;
-    /// `rule`: when hits contain an expected span.
+    /// Judges the output by what is known about the query. `most`: how many hits the measures use; `rule`: when hits
+    /// contain an expected span.
     pub(super) fn judged(
         self,
         golden: &GoldenQuery,
@@ -207,8 +206,8 @@ impl Output {
         self.hits.iter().find(|hit| is_it(hit))?.rank
     }
 
-    /// The distinct citations of an answer, each with the hit that it names. A citation may name a
-    /// document by its path, if the hits or the corpus contain it.
+    /// The distinct citations of an answer, each with the hit that it names. A citation may name a document by its
+    /// path, if the hits or the corpus contain it.
     fn cited(&self, answer: &RawRetrievedAnswer, corpus: Option<&Documents>) -> Vec<Cited> {
         let mut cited: Vec<Cited> = Vec::new();
         for Citation { doc_id, chunk_id } in &answer.citations {
@@ -233,8 +232,7 @@ impl Output {
         cited
     }
 
-    /// The citations of unknown targets: they name no part of the corpus or, without a corpus, no
-    /// hit.
+    /// The citations of unknown targets: they name no part of the corpus or, without a corpus, no hit.
     fn broken(&self, answer: &RawRetrievedAnswer, corpus: Option<&Documents>) -> Vec<String> {
         let resolves = |citation: &Citation| match corpus {
             Some(corpus) => {
@@ -285,8 +283,7 @@ pub(super) fn unranked(golden: &GoldenQuery, corpus: Option<&Documents>) -> Retr
     }
 }
 
-/// Whether the corpus lacks an expected chunk: its documents were split again since the labels were
-/// written.
+/// Whether the corpus lacks an expected chunk: its documents were split again since the labels were written.
 fn is_cut_anew(golden: &GoldenQuery, corpus: Option<&Documents>) -> bool {
     let is_known = |chunk: &&str| corpus.is_none_or(|corpus| corpus.chunks.contains_key(*chunk));
     !golden.chunks().iter().all(is_known)

@@ -201,8 +201,7 @@ fn poor(run: RetrievalRun<'_>) -> Option<Table> {
     })
 }
 
-/// The rank of the first expected chunk if chunks are expected, otherwise of the first expected
-/// document.
+/// The rank of the first expected chunk if chunks are expected, otherwise of the first expected document.
 fn first_rank(labels: &Labels, run: &Retrieved) -> Option<u32> {
     match labels.chunks {
         true => run.rank,

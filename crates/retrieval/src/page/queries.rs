@@ -1,5 +1,4 @@
-//! The queries in their expanded form on the page of a run, with the expected results and the hits
-//! in order.
+//! The queries in their expanded form on the page of a run, with the expected results and the hits in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +24,7 @@ const RANKS: [(u32, &str); 6] = [
     (u32::MAX, "later"),
 ];
 
-/// The ranks of the first expected hit, over the runs of all queries that expect one; none if no
-/// query does.
+/// The ranks of the first expected hit, over the runs of all queries that expect one; none if no query does.
 pub(super) fn ranks(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Option<HeatGrid> {
     let expecting = queries.values().filter(|query| expects(&query.labels));
     let runs = expecting.flat_map(|query| query.runs.iter().map(|run| (&query.labels, run)));
@@ -78,13 +76,11 @@ struct ShownQuery<'a> {
     failed: usize,
     /// All problems of the query except failed calls; each sentence occurs once.
     wrong: BTreeSet<String>,
-    /// One divided by the rank of the first expected hit, as the mean of the runs; none if no hit
-    /// is expected.
+    /// One divided by the rank of the first expected hit, as the mean of the runs; none if no hit is expected.
     reciprocal: Option<f64>,
 }
 
-/// Every query, worst first: those that failed or had bad results, then by the rank of the first
-/// hit.
+/// Every query, worst first: those that failed or had bad results, then by the rank of the first hit.
 pub(super) fn items(run: RetrievalRun<'_>) -> ItemList<'_> {
     let (queries, demands) = (run.queries, run.demands());
     let places: BTreeMap<&str, usize> = queries.keys().map(String::as_str).zip(0..).collect();

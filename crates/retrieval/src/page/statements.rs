@@ -1,5 +1,4 @@
-//! Makes the first statements about a run of the retrieval probe: how many queries had good
-//! results.
+//! Makes the first statements about a run of the retrieval probe: how many queries had good results.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +9,8 @@ use kelvin_page::{Phrase, Statement, Tone};
 /// How many ids a sentence names.
 const NAMED: usize = 3;
 
-/// States how many answers could not be checked, how many queries had bad results, which queries
-/// these are, and the problem of the first of them.
+/// States how many answers could not be checked, how many queries had bad results, which queries these are, and the
+/// problem of the first of them.
 pub(super) fn of(run: RetrievalRun<'_>) -> Vec<Statement> {
     let texts = Texts::of(run.queries);
     texts
@@ -48,8 +47,7 @@ impl Texts {
         Self { all, checked }
     }
 
-    /// A statement that the texts were not checked: otherwise a reader of good figures would assume
-    /// that they were.
+    /// A statement that the texts were not checked: otherwise a reader of good figures would assume that they were.
     fn unchecked(self) -> Option<Statement> {
         let unchecked = self.all - self.checked;
         let of = match self.all {
@@ -107,8 +105,8 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
             };
             let text = Phrase::text(what).names(ids).and(more);
             Some(Statement {
-                // A few such queries need attention; if every second query has a bad result, the
-                // system is probably broken.
+                // A few such queries need attention; if every second query has a bad result, the system is probably
+                // broken.
                 tone: if poor.len() * 2 >= total {
                     Tone::Alarm
                 } else {

@@ -1,6 +1,6 @@
-//! The visible environment of a job: everything besides the code, the command and the input on
-//! which an answer may depend. On a developer's machine only the declared variables count. A job in
-//! a workflow includes all variables, since nobody watches it.
+//! The visible environment of a job: everything besides the code, the command and the input on which an answer may
+//! depend. On a developer's machine only the declared variables count. A job in a workflow includes all variables,
+//! since nobody watches it.
 
 use kelvin_base::digest::{Digest, Fields};
 
@@ -31,8 +31,8 @@ pub struct Around {
 }
 
 impl Around {
-    /// Reads the script and the variables of this process. In a value that is not valid text, the
-    /// invalid bytes are replaced.
+    /// Reads the script and the variables of this process. In a value that is not valid text, the invalid bytes are
+    /// replaced.
     pub fn of_environment(setup: Option<&str>) -> Self {
         let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
@@ -61,8 +61,8 @@ impl Around {
         &self.setup
     }
 
-    /// The part of the environment in the key of an answer: all variables if none are declared,
-    /// otherwise no variables, since declared variables are in the key anyway.
+    /// The part of the environment in the key of an answer: all variables if none are declared, otherwise no variables,
+    /// since declared variables are in the key anyway.
     pub fn digest(&self, declared: &[String]) -> Digest {
         let fields = Fields::of("kelvin/around/v2").field("setup", &self.setup);
         match declared.is_empty() {

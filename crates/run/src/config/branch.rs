@@ -1,6 +1,5 @@
-//! Reads the description of a value from a JSON schema: its alternatives, the keys of a mapping,
-//! the allowed words of a text. It supports the part of JSON Schema that the types of `kelvin.yaml`
-//! and its related files produce.
+//! Reads the description of a value from a JSON schema: its alternatives, the keys of a mapping, the allowed words of a
+//! text. It supports the part of JSON Schema that the types of `kelvin.yaml` and its related files produce.
 
 use serde_json::Value;
 
@@ -25,8 +24,7 @@ pub fn branches(schema: &Value) -> Vec<&Value> {
     }
 }
 
-/// The key that distinguishes the alternatives of a mapping: each alternative has its own word
-/// under this key.
+/// The key that distinguishes the alternatives of a mapping: each alternative has its own word under this key.
 pub(super) fn tag<'a>(branches: &[&'a Value]) -> Option<&'a str> {
     let [first, _, ..] = branches else {
         return None;

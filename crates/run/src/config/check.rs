@@ -119,8 +119,7 @@ pub fn blank(texts: &[(&str, &Range<usize>)], key: &str, found: &mut Vec<Problem
     }
 }
 
-/// Reports the entries of a list of strings that repeat an earlier entry; `noun` is the word for
-/// the entries.
+/// Reports the entries of a list of strings that repeat an earlier entry; `noun` is the word for the entries.
 pub fn distinct(texts: &[(&str, &Range<usize>)], noun: &str, found: &mut Vec<Problem>) {
     let mut seen = BTreeSet::new();
     for (text, at) in texts {

@@ -1,8 +1,8 @@
 //! The part of a kind of probe in `kelvin.yaml`.
 //!
-//! A kind owns some of the top-level keys, and only the kind knows what they mean. This module
-//! reads the file as a whole: it finds every problem of every part at once, and stores the checked
-//! settings of each kind without knowing their meaning.
+//! A kind owns some of the top-level keys, and only the kind knows what they mean. This module reads the file as a
+//! whole: it finds every problem of every part at once, and stores the checked settings of each kind without knowing
+//! their meaning.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -31,19 +31,18 @@ pub trait Configure: Sync {
     /// The top-level keys that are required to run the probe.
     fn required(&self) -> &'static [&'static str];
 
-    /// The top-level keys that show that a file configures the probe: a file with one of them needs
-    /// all required keys. A key that several kinds share, such as the command of the pipeline, does
-    /// not show this.
+    /// The top-level keys that show that a file configures the probe: a file with one of them needs all required keys.
+    /// A key that several kinds share, such as the command of the pipeline, does not show this.
     fn marks(&self) -> &'static [&'static str] {
         self.required()
     }
 
-    /// The schema of a mapping with all the top-level keys of this kind. A kind with its own
-    /// section has one key. Kinds that share a key describe it in the same way.
+    /// The schema of a mapping with all the top-level keys of this kind. A kind with its own section has one key. Kinds
+    /// that share a key describe it in the same way.
     fn keys(&self) -> &'static Schema;
 
-    /// The problems of the values that the schema does not find. A value of a wrong type is
-    /// skipped, since the schema reports it.
+    /// The problems of the values that the schema does not find. A value of a wrong type is skipped, since the schema
+    /// reports it.
     fn problems(&self, part: &Part<'_>) -> Vec<Problem> {
         let _ = part;
         Vec::new()
@@ -55,9 +54,8 @@ pub trait Configure: Sync {
         None
     }
 
-    /// The checked settings of this kind, from a file without problems; the general settings are in
-    /// `config`. None if the file does not configure the kind, unless its default settings are part
-    /// of the digest of every configuration.
+    /// The checked settings of this kind, from a file without problems; the general settings are in `config`. None if
+    /// the file does not configure the kind, unless its default settings are part of the digest of every configuration.
     ///
     /// # Errors
     ///
@@ -71,24 +69,23 @@ pub trait Configure: Sync {
 
 /// The checked settings of any kind of probe.
 pub trait ProbeSettings: Any + Debug + Send + Sync {
-    /// Adds everything that defines what is measured: two runs with different digests are not
-    /// compared. The command, the jobs, the limits and the paths of files are not added.
+    /// Adds everything that defines what is measured: two runs with different digests are not compared. The command,
+    /// the jobs, the limits and the paths of files are not added.
     fn measured(&self, fields: Fields) -> Fields {
         fields.field("settings", Value::Object(self.as_data()).to_string())
     }
 
-    /// Everything that defines what is measured, as data under the keys of the file, with defaults
-    /// for missing keys. Edits of the settings are found by comparing this data.
+    /// Everything that defines what is measured, as data under the keys of the file, with defaults for missing keys.
+    /// Edits of the settings are found by comparing this data.
     fn as_data(&self) -> Map<String, Value>;
 
-    /// The files that define what is measured, except files of single items: the label of each
-    /// file, and its path relative to the folder of the configuration.
+    /// The files that define what is measured, except files of single items: the label of each file, and its path
+    /// relative to the folder of the configuration.
     fn files(&self) -> Vec<(&'static str, &Path)> {
         Vec::new()
     }
 
-    /// The folders in which every file defines what is measured, in the same form as
-    /// [`files`](Self::files).
+    /// The folders in which every file defines what is measured, in the same form as [`files`](Self::files).
     fn folders(&self) -> Vec<(&'static str, &Path)> {
         Vec::new()
     }
@@ -98,28 +95,25 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
         Vec::new()
     }
 
-    /// The judges that grade for the probe, each with its place in the configuration, e.g.
-    /// `grading.judge`.
+    /// The judges that grade for the probe, each with its place in the configuration, e.g. `grading.judge`.
     fn judges(&self) -> Vec<(String, &JudgeSettings)> {
         Vec::new()
     }
 
-    /// Whether a metric depends on the grades of the judge at this place. By default, every metric
-    /// of a probe with a judge does, except the failure rate: a pipeline that gives no answer fails
-    /// with or without a judge.
+    /// Whether a metric depends on the grades of the judge at this place. By default, every metric of a probe with a
+    /// judge does, except the failure rate: a pipeline that gives no answer fails with or without a judge.
     fn is_graded(&self, place: &str, metric: &str) -> bool {
         let _ = place;
         !metric.ends_with(".failure_rate")
     }
 
-    /// How often each invocation has to be made to compute all figures of the probe; none if the
-    /// settings do not say.
+    /// How often each invocation has to be made to compute all figures of the probe; none if the settings do not say.
     fn live_runs(&self) -> Option<NonZeroUsize> {
         None
     }
 
-    /// Rules of the gate for single metrics in the section of the probe, by the id of the metric.
-    /// If `gate.metrics` has a rule for the same metric, that rule takes precedence.
+    /// Rules of the gate for single metrics in the section of the probe, by the id of the metric. If `gate.metrics` has
+    /// a rule for the same metric, that rule takes precedence.
     fn rules(&self) -> Vec<(String, MetricRule)> {
         Vec::new()
     }
@@ -135,8 +129,7 @@ pub struct Owner {
     pub name: &'static str,
     /// Its keys.
     pub kind: &'static dyn Configure,
-    /// The names of its metrics, which the rules of the gate may name; empty if users choose the
-    /// names.
+    /// The names of its metrics, which the rules of the gate may name; empty if users choose the names.
     pub metrics: &'static [(&'static str, &'static str)],
 }
 
@@ -154,13 +147,13 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// The values without positions. `T` has to be the type from which the schema was made, and the
-    /// file has to be without problems.
+    /// The values without positions. `T` has to be the type from which the schema was made, and the file has to be
+    /// without problems.
     ///
     /// # Errors
     ///
-    /// Fails if the schema allows a value that the type does not. That is a bug, but the user sees
-    /// an error instead of a panic.
+    /// Fails if the schema allows a value that the type does not. That is a bug, but the user sees an error instead of
+    /// a panic.
     pub fn read<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
         serde_json::from_value(self.node.to_json())
             .map_err(|error| self.misuse(Problem::new(0..0, error.to_string())).into())
@@ -184,9 +177,8 @@ pub enum Slip<'a> {
     UnknownWord(&'a str, &'a [&'a str]),
 }
 
-/// The schema of a type, without references. It is made only once: a command reads the
-/// configurations of several commits, and making the schemas took most of the time for each of
-/// them.
+/// The schema of a type, without references. It is made only once: a command reads the configurations of several
+/// commits, and making the schemas took most of the time for each of them.
 pub fn schema_of<T: JsonSchema + 'static>() -> &'static Schema {
     static MADE: Mutex<BTreeMap<TypeId, &'static Schema>> = Mutex::new(BTreeMap::new());
     let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -206,8 +198,8 @@ pub fn schema_of<T: JsonSchema + 'static>() -> &'static Schema {
     schema
 }
 
-/// The schema of the whole file: the general keys and the keys of every kind of probe. It is made
-/// only once for the same kinds.
+/// The schema of the whole file: the general keys and the keys of every kind of probe. It is made only once for the
+/// same kinds.
 pub fn schema(owners: &[Owner]) -> &'static Value {
     type Key = Vec<(&'static str, usize)>;
     static MADE: Mutex<BTreeMap<Key, &'static Value>> = Mutex::new(BTreeMap::new());
@@ -274,13 +266,12 @@ impl Owner {
     }
 }
 
-/// Decides for each kind whether the file configures it. This is the case if the file has a key
-/// that marks the kind. It is also the case if the file has a required key of the kind that no
-/// earlier kind requires and no marked kind uses. So if a file has only a shared key, the missing
-/// keys are reported, and no key is ignored.
+/// Decides for each kind whether the file configures it. This is the case if the file has a key that marks the kind. It
+/// is also the case if the file has a required key of the kind that no earlier kind requires and no marked kind uses.
+/// So if a file has only a shared key, the missing keys are reported, and no key is ignored.
 ///
-/// `meant` are keys that the file misspells. They count as present, so that a misspelt key is
-/// reported once, without all the keys that another kind would require.
+/// `meant` are keys that the file misspells. They count as present, so that a misspelt key is reported once, without
+/// all the keys that another kind would require.
 pub(super) fn configured(owners: &[Owner], tree: &Node, meant: &[&str]) -> Vec<bool> {
     let is_there = |key: &&&str| tree.get(&[**key]).is_some() || meant.contains(*key);
     let marked = owners.iter().map(|owner| {

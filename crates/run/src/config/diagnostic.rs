@@ -1,5 +1,4 @@
-//! Shows problems of a file in the style of a compiler: the problem, the line with a caret, and
-//! advice.
+//! Shows problems of a file in the style of a compiler: the problem, the line with a caret, and advice.
 
 use std::ops::Range;
 use std::path::Path;
@@ -43,8 +42,7 @@ impl Problem {
     }
 }
 
-/// All problems of a file as one error, in the order of the file; problems of the whole file come
-/// first.
+/// All problems of a file as one error, in the order of the file; problems of the whole file come first.
 pub fn misuse(file: &Path, source: &str, mut problems: Vec<Problem>) -> Misuse {
     problems.sort_by_key(|problem| problem.at.start);
     let name = tame(&file.display().to_string());
@@ -94,8 +92,8 @@ fn render(name: &str, source: &str, problem: &Problem) -> String {
     Renderer::plain().render(&[group])
 }
 
-/// Text of the file or of its name in one line. Control and bidirectional characters are escaped,
-/// so that the text cannot move the cursor or hide what follows.
+/// Text of the file or of its name in one line. Control and bidirectional characters are escaped, so that the text
+/// cannot move the cursor or hide what follows.
 pub fn tame(text: &str) -> String {
     const MOST: usize = 400;
     let mut tamed = String::new();

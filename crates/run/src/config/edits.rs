@@ -1,5 +1,4 @@
-//! Finds the edits of a change to the rules by which it is judged, and to the definition of what is
-//! measured.
+//! Finds the edits of a change to the rules by which it is judged, and to the definition of what is measured.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,8 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{Config, yaml};
 use crate::judge::declared_identity;
 
-/// The part of a configuration to which an edit belongs. Edits are reported in the order of the
-/// variants.
+/// The part of a configuration to which an edit belongs. Edits are reported in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edited {
     /// The source of the baseline.
@@ -46,8 +44,8 @@ impl fmt::Display for Edit {
     }
 }
 
-/// The settings that differ between two configurations. A missing setting counts as its default,
-/// and another spelling of the same value is not an edit.
+/// The settings that differ between two configurations. A missing setting counts as its default, and another spelling
+/// of the same value is not an edit.
 ///
 /// # Errors
 ///
@@ -85,8 +83,7 @@ pub fn edits(base: &Config, head: &Config) -> anyhow::Result<BTreeMap<Edited, Ve
 }
 
 impl Edit {
-    /// An edit of a whole section that only one side has, if the section has more than this
-    /// setting.
+    /// An edit of a whole section that only one side has, if the section has more than this setting.
     fn of_section(
         self,
         before: &BTreeMap<String, String>,
@@ -139,9 +136,9 @@ fn gate(config: &Config) -> anyhow::Result<Value> {
     Ok(gate)
 }
 
-/// The settings that define what is measured: the general ones, those of every kind of probe, and
-/// the models of the judges, since a change of a judge's model changes its grades. The settings for
-/// reaching the pipeline and for parallel calls are not included.
+/// The settings that define what is measured: the general ones, those of every kind of probe, and the models of the
+/// judges, since a change of a judge's model changes its grades. The settings for reaching the pipeline and for
+/// parallel calls are not included.
 fn measured(config: &Config) -> Value {
     let mut settings = Map::new();
     settings.insert("seed".to_owned(), json!(config.seed));
@@ -163,8 +160,8 @@ fn measured(config: &Config) -> Value {
 }
 
 impl Config {
-    /// The files that define what is measured. Files of single items are left out, since each item
-    /// is compared by itself. The paths are relative to the folder of the configuration.
+    /// The files that define what is measured. Files of single items are left out, since each item is compared by
+    /// itself. The paths are relative to the folder of the configuration.
     pub fn measured_files(&self) -> Vec<(&'static str, &Path)> {
         self.configured()
             .flat_map(|probe| probe.settings.files())
@@ -186,8 +183,7 @@ impl Config {
     }
 }
 
-/// Whether two texts contain the same data in spite of a different layout, as YAML or as JSON
-/// lines.
+/// Whether two texts contain the same data in spite of a different layout, as YAML or as JSON lines.
 pub fn is_same_data(base: &[u8], head: &[u8]) -> bool {
     if base == head {
         return true;

@@ -1,5 +1,5 @@
-//! The key `harmless`: files that change no answer according to the configuration, and files that
-//! may always change an answer, even if the list contains them.
+//! The key `harmless`: files that change no answer according to the configuration, and files that may always change an
+//! answer, even if the list contains them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use super::diagnostic::Problem;
 use super::yaml::{self, Content, Node};
 use kelvin_base::file;
 
-/// Names of files that define what is installed or how it is built, in any folder. Any file whose
-/// name ends with `.lock` also counts.
+/// Names of files that define what is installed or how it is built, in any folder. Any file whose name ends with
+/// `.lock` also counts.
 const MANIFESTS: [&str; 40] = [
     ".gitattributes",
     ".gitmodules",
@@ -54,8 +54,7 @@ const MANIFESTS: [&str; 40] = [
     "setup.py",
 ];
 
-/// The prefixes of manifest names that have several forms: `requirements-dev.txt`,
-/// `Dockerfile.gpu`, `.env.test`.
+/// The prefixes of manifest names that have several forms: `requirements-dev.txt`, `Dockerfile.gpu`, `.env.test`.
 const MANIFEST_FORMS: [(&str, &str); 11] = [
     ("requirements", ".txt"),
     ("requirements", ".in"),
@@ -96,8 +95,7 @@ impl Harmless {
         Ok(Self { patterns: read })
     }
 
-    /// The first pattern in the list that matches a path, which is relative to the top of the
-    /// repository.
+    /// The first pattern in the list that matches a path, which is relative to the top of the repository.
     pub fn pattern_for(&self, path: &Path) -> Option<&str> {
         let mut patterns = self.patterns.iter();
         let found = patterns.find(|(_, glob)| glob.is_match(path));
@@ -105,9 +103,9 @@ impl Harmless {
     }
 }
 
-/// Rewrites a pattern so that it is relative to the top of the repository. It follows the rules of
-/// `.gitignore`: a leading `/` means the folder of the file, a name without `/` matches at any
-/// depth, and a trailing `/` means everything in a folder.
+/// Rewrites a pattern so that it is relative to the top of the repository. It follows the rules of `.gitignore`: a
+/// leading `/` means the folder of the file, a name without `/` matches at any depth, and a trailing `/` means
+/// everything in a folder.
 fn whole(pattern: &str, below: &Path) -> Option<String> {
     let pattern = match pattern.strip_suffix('/') {
         Some(folder) => format!("{folder}/**"),
@@ -174,8 +172,8 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     found
 }
 
-/// Why a file may always change an answer, even if a list contains it: it defines what is
-/// installed, or what a workflow does. None for any other file.
+/// Why a file may always change an answer, even if a list contains it: it defines what is installed, or what a workflow
+/// does. None for any other file.
 pub fn always_affects(path: &Path) -> Option<&'static str> {
     if path.components().any(|part| part.as_os_str() == ".github") {
         return Some("workflows may lie in `.github`");
@@ -194,9 +192,8 @@ pub fn always_affects(path: &Path) -> Option<&'static str> {
     is_manifest.then_some("such a file says what is installed or built")
 }
 
-/// The paths that the text of a configuration names, or may name. Every word of every value is
-/// treated as a path: if a word is the name of a file only by chance, the only effect is an
-/// unnecessary run.
+/// The paths that the text of a configuration names, or may name. Every word of every value is treated as a path: if a
+/// word is the name of a file only by chance, the only effect is an unnecessary run.
 #[derive(Clone, Debug, Default)]
 pub struct NamedPaths {
     paths: Vec<PathBuf>,
@@ -270,8 +267,7 @@ impl NamedPaths {
         let Some(path) = file::plain(&path) else {
             return;
         };
-        // A word may mean the whole folder, as the `.` in `ls .` does; such a word does not name a
-        // file.
+        // A word may mean the whole folder, as the `.` in `ls .` does; such a word does not name a file.
         if path.as_os_str().is_empty() || path == below {
             return;
         }
@@ -286,8 +282,8 @@ impl NamedPaths {
         self.paths.push(path);
     }
 
-    /// The word that names a path, which is relative to the top of the repository: the path itself,
-    /// a folder above it, or a pattern. None if no word names it.
+    /// The word that names a path, which is relative to the top of the repository: the path itself, a folder above it,
+    /// or a pattern. None if no word names it.
     pub fn name_of(&self, path: &Path) -> Option<String> {
         if self.names_all {
             return Some(".".to_owned());

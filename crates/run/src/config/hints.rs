@@ -1,5 +1,4 @@
-//! Suggestions for mistakes: the nearest known name, the new name of an old key, the missing
-//! quotes.
+//! Suggestions for mistakes: the nearest known name, the new name of an old key, the missing quotes.
 
 use serde_json::Value;
 
@@ -7,8 +6,7 @@ use super::configure::Slip;
 use super::shape::{branches, properties, wanted};
 use super::yaml::{Content, Node};
 
-/// Names for the general keys in other tools, and common guesses, each with the key of this
-/// program.
+/// Names for the general keys in other tools, and common guesses, each with the key of this program.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("cache_dir", "`cache: {dir: ...}` names the folder"),
     (
@@ -125,8 +123,8 @@ fn comment_on_line(source: &str, at: usize) -> bool {
 /// The name that was probably meant.
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
-    // A text of this length is far longer than any key, so no name is similar, and the distance
-    // would take quadratic time.
+    // A text of this length is far longer than any key, so no name is similar, and the distance would take quadratic
+    // time.
     if written.len() > 60 {
         return None;
     }

@@ -19,8 +19,8 @@ use kelvin_record::{metric_name, probe_of};
 /// The file that is read by default.
 const FILE: &str = "kelvin.yaml";
 
-/// The keys that say how a finished report is judged. A file with only these keys configures no
-/// probe, so no key of a probe is missing.
+/// The keys that say how a finished report is judged. A file with only these keys configures no probe, so no key of a
+/// probe is missing.
 const OF_JUDGEMENT: [&str; 2] = ["gate", "baseline"];
 
 impl Config {
@@ -74,8 +74,7 @@ fn parse(
     if !problems.is_empty() {
         return Err(misuse(problems).into());
     }
-    // The command line may turn on the cache if the file does not mention it, but not if the file
-    // turns it off.
+    // The command line may turn on the cache if the file does not mention it, but not if the file turns it off.
     let overrides = Overrides {
         cache: overrides.cache && tree.get(&["cache"]).is_none(),
         ..overrides.clone()
@@ -131,9 +130,9 @@ fn problems(
     found
 }
 
-/// The rules for metrics of a probe that the file does not configure: such a rule would have no
-/// effect, but its author would think that it applies. Rules for metrics that the probe cannot have
-/// are also reported. If users choose the names of metrics, only a run shows whether a name exists.
+/// The rules for metrics of a probe that the file does not configure: such a rule would have no effect, but its author
+/// would think that it applies. Rules for metrics that the probe cannot have are also reported. If users choose the
+/// names of metrics, only a run shows whether a name exists.
 fn rules_of_nothing(tree: &Node, parts: &[(Owner, Part<'_>)]) -> Vec<Problem> {
     let rules = tree.entries(&["gate", "metrics"]);
     let configured = parts.iter().filter(|(_, part)| part.is_configured);
@@ -192,8 +191,8 @@ fn meant<'s>(tree: &Node, schema: &'s Value) -> Vec<&'s str> {
     near.filter(|name| tree.get(&[name]).is_none()).collect()
 }
 
-/// The required keys of probes that are missing. A file that configures no probe is treated as if
-/// it should configure the first kind.
+/// The required keys of probes that are missing. A file that configures no probe is treated as if it should configure
+/// the first kind.
 fn missing(
     tree: &Node,
     parts: &[(Owner, Part<'_>)],
@@ -234,8 +233,8 @@ fn general(tree: &Node) -> Result<RawConfig, Problem> {
     if let Some(values) = values.as_object_mut() {
         values.retain(|key, _| shape::properties(schema).any(|(own, _)| own == key));
     }
-    // The schema is made from the same types, so this should never fail. If it does, the user gets
-    // an error instead of a panic.
+    // The schema is made from the same types, so this should never fail. If it does, the user gets an error instead of
+    // a panic.
     serde_json::from_value(values).map_err(|error| Problem::new(0..0, error.to_string()))
 }
 

@@ -1,12 +1,11 @@
-//! Combines two configurations: one defines what is measured, the other how the pipeline is
-//! reached.
+//! Combines two configurations: one defines what is measured, the other how the pipeline is reached.
 
 use serde_json::{Map, Value};
 
 use super::yaml;
 
-/// The keys that say how a pipeline is reached, how many calls run in parallel and where the cases
-/// are, but not what is measured.
+/// The keys that say how a pipeline is reached, how many calls run in parallel and where the cases are, but not what is
+/// measured.
 const OF_REACHING: [&str; 9] = [
     "run",
     "cases",
@@ -28,8 +27,8 @@ const OF_INPUTS: [&str; 5] = [
     "prompt_fields",
 ];
 
-/// The text of a configuration that measures like `base` and reaches the pipeline like `head`; none
-/// if one of the two is not a mapping.
+/// The text of a configuration that measures like `base` and reaches the pipeline like `head`; none if one of the two
+/// is not a mapping.
 pub fn measuring_as(base: &str, head: &str) -> Option<String> {
     let tree = |text: &str| Some(yaml::parse(text).ok()?.to_json());
     let (mut base, mut head) = (tree(base)?, tree(head)?);
@@ -57,8 +56,7 @@ pub fn measuring_as(base: &str, head: &str) -> Option<String> {
         }
     }
     if !models.is_empty() {
-        // A judge of the base uses the models of the base, even if the change gives their names to
-        // other models.
+        // A judge of the base uses the models of the base, even if the change gives their names to other models.
         if let Some(Value::Object(of_base)) = base.remove("models") {
             models.extend(of_base);
         }
@@ -82,8 +80,8 @@ fn take_over(base: &mut Map<String, Value>, head: &Map<String, Value>, keys: &[&
     }
 }
 
-/// Collects the models that the pipelines of a configuration call, and renames them to names that
-/// no other configuration has. The configuration then uses the new names.
+/// Collects the models that the pipelines of a configuration call, and renames them to names that no other
+/// configuration has. The configuration then uses the new names.
 fn called_by_the_pipeline(head: &mut Map<String, Value>) -> Map<String, Value> {
     let declared = head.get("models").cloned().unwrap_or_default();
     let mut models = Map::new();

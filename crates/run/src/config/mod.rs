@@ -1,5 +1,5 @@
-//! The whole of `kelvin.yaml`: the general keys, all problems at once, and the settings that each
-//! kind of probe makes from its own keys. The written form of the general keys is in `raw`.
+//! The whole of `kelvin.yaml`: the general keys, all problems at once, and the settings that each kind of probe makes
+//! from its own keys. The written form of the general keys is in `raw`.
 
 mod around;
 mod branch;
@@ -53,11 +53,10 @@ pub struct Config {
     pub seed: u64,
     /// How often every invocation is made; each repeat is scored separately.
     pub repeats: NonZeroUsize,
-    /// The number of repeats without the additional repeats for a base, so that the figures of an
-    /// item are based on equally many runs on both sides.
+    /// The number of repeats without the additional repeats for a base, so that the figures of an item are based on
+    /// equally many runs on both sides.
     pub replicas: NonZeroUsize,
-    /// How many invocations run at the same time; the number of processes, if each process runs
-    /// several at once.
+    /// How many invocations run at the same time; the number of processes, if each process runs several at once.
     pub jobs: NonZeroUsize,
     /// The limits of one invocation, and of the rate of invocations.
     pub limits: Limits,
@@ -67,8 +66,7 @@ pub struct Config {
     pub cache: Option<CacheSettings>,
     /// Globs of the files that make up the pipeline; if empty, the files that git knows.
     pub fingerprint: Vec<String>,
-    /// Patterns of the files that change no answer: a change that touches only such files needs no
-    /// run.
+    /// Patterns of the files that change no answer: a change that touches only such files needs no run.
     pub harmless: Vec<String>,
     /// The environment of the job, if there is one; part of the cache key.
     pub around: Option<Around>,
@@ -121,8 +119,7 @@ pub struct Retry {
     pub transient_exit_codes: Vec<i32>,
     /// Whether an invocation that timed out is tried again.
     pub retry_on_timeout: bool,
-    /// The number of attempts in total if the server of a model is busy or has an error, or if the
-    /// connection breaks.
+    /// The number of attempts in total if the server of a model is busy or has an error, or if the connection breaks.
     pub model_attempts: NonZeroUsize,
 }
 
@@ -226,9 +223,8 @@ impl GateOverrides {
 }
 
 impl Config {
-    /// The folder from which a check reads and runs everything: scripts, schemas, SQL, the template
-    /// of a workspace. It is the folder of the file unless a change is judged by the files of its
-    /// base.
+    /// The folder from which a check reads and runs everything: scripts, schemas, SQL, the template of a workspace. It
+    /// is the folder of the file unless a change is judged by the files of its base.
     pub fn rules_root(&self) -> &Path {
         self.rules.as_deref().unwrap_or(&self.root)
     }
@@ -262,8 +258,7 @@ impl Config {
         probe.settings.target()
     }
 
-    /// The judges of all configured probes: the name of the probe, the place of the judge, and its
-    /// settings.
+    /// The judges of all configured probes: the name of the probe, the place of the judge, and its settings.
     pub fn judges(&self) -> impl Iterator<Item = (&'static str, String, &JudgeSettings)> {
         self.configured().flat_map(|probe| {
             let judges = probe.settings.judges().into_iter();
@@ -279,8 +274,7 @@ impl Config {
         is_of_probe && self.configured().any(graded)
     }
 
-    /// How often each invocation has to be made so that every probe has its figures; none if no
-    /// probe says.
+    /// How often each invocation has to be made so that every probe has its figures; none if no probe says.
     pub fn live_runs(&self) -> Option<NonZeroUsize> {
         let runs = self
             .configured()
@@ -300,12 +294,11 @@ impl Config {
 }
 
 impl Config {
-    /// The digest of everything that defines what is measured, according to each kind of probe. The
-    /// commands, the jobs, the limits and the paths of files are not included.
+    /// The digest of everything that defines what is measured, according to each kind of probe. The commands, the jobs,
+    /// the limits and the paths of files are not included.
     ///
-    /// The digest of a kind becomes a field in the digest of the next kind. A kind that a file does
-    /// not configure adds nothing, so the digests of reports from before that kind existed stay the
-    /// same.
+    /// The digest of a kind becomes a field in the digest of the next kind. A kind that a file does not configure adds
+    /// nothing, so the digests of reports from before that kind existed stay the same.
     pub fn measured(&self) -> Digest {
         let mut before: Option<(&str, Digest)> = None;
         for probe in &self.probes {

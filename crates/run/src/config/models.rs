@@ -1,5 +1,4 @@
-//! The declared models: checks that a schema cannot express, and the search for a model by its
-//! name.
+//! The declared models: checks that a schema cannot express, and the search for a model by its name.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -34,8 +33,8 @@ impl Config {
         self.models.values()
     }
 
-    /// Adds to an address of this file the settings in `models` of the model that it names. Every
-    /// kind of probe does this when it makes its settings.
+    /// Adds to an address of this file the settings in `models` of the model that it names. Every kind of probe does
+    /// this when it makes its settings.
     ///
     /// # Errors
     ///

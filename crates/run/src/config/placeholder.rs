@@ -70,8 +70,7 @@ pub fn problems(run: &str, at: &Range<usize>, source: &str) -> Vec<Problem> {
     found
 }
 
-/// Finds a placeholder in double braces or after a dollar sign: these characters would stay in the
-/// command.
+/// Finds a placeholder in double braces or after a dollar sign: these characters would stay in the command.
 fn wrapping(run: &str, start: usize, token: &str) -> Option<(String, &'static str)> {
     let before = run[..start].chars().next_back();
     let after = run[start + token.len()..].chars().next();
@@ -115,8 +114,7 @@ fn lookalike(run: &str, name: &str, others: &[&str]) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The byte range of a part of the command; the range of the whole command if YAML escapes a part
-/// of it.
+/// The byte range of a part of the command; the range of the whole command if YAML escapes a part of it.
 fn inside(at: &Range<usize>, source: &str, part: &str) -> Range<usize> {
     let written = source.get(at.clone()).unwrap_or("");
     match written.find(part) {

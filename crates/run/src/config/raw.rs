@@ -1,5 +1,5 @@
-//! `kelvin.yaml` as written. The file is checked against the JSON schema of these types; editors
-//! use this schema too, and the reference in the documentation is compared with it.
+//! `kelvin.yaml` as written. The file is checked against the JSON schema of these types; editors use this schema too,
+//! and the reference in the documentation is compared with it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

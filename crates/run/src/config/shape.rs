@@ -1,7 +1,6 @@
 //! Compares a YAML tree with a JSON schema and describes every difference to a person.
 //!
-//! It supports the part of JSON Schema that the types of `kelvin.yaml` and its related files
-//! produce.
+//! It supports the part of JSON Schema that the types of `kelvin.yaml` and its related files produce.
 
 use serde_json::{Value, json};
 
@@ -58,8 +57,7 @@ impl ShapeWalk<'_> {
                 if let Some(tag) = tag(&fitting) {
                     return self.tagged(node, tag, &fitting);
                 }
-                // If several mappings are possible, the writer meant one that has a key which the
-                // file uses.
+                // If several mappings are possible, the writer meant one that has a key which the file uses.
                 let is_known = |branch: &&Value| {
                     let has = |name: &str| entries.iter().any(|(key, _)| key.text == name);
                     properties(branch).any(|(name, _)| has(name))
@@ -75,8 +73,7 @@ impl ShapeWalk<'_> {
         }
     }
 
-    /// Checks a node against several mappings that are distinguished by one key, e.g. `kind:
-    /// openai`.
+    /// Checks a node against several mappings that are distinguished by one key, e.g. `kind: openai`.
     fn tagged(&mut self, node: &Node, tag: &str, branches: &[&Value]) {
         let Some(written) = node.get(&[tag]) else {
             return self.missing(node, tag);

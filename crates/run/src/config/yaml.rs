@@ -1,5 +1,5 @@
-//! YAML text as a tree in which every node knows its position, so that all problems of a file can
-//! be found in one pass. No other module depends on the YAML library.
+//! YAML text as a tree in which every node knows its position, so that all problems of a file can be found in one pass.
+//! No other module depends on the YAML library.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
@@ -13,8 +13,8 @@ use super::diagnostic::Problem;
 /// A larger text is rejected before it is parsed.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The limits for the content of a file. The limit for aliases is the same for all files: nobody
-/// needs many aliases, and a few lines of them can expand to more than any machine can store.
+/// The limits for the content of a file. The limit for aliases is the same for all files: nobody needs many aliases,
+/// and a few lines of them can expand to more than any machine can store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct YamlLimits {
     /// The maximum size in bytes.
@@ -29,8 +29,8 @@ impl YamlLimits {
         bytes: MOST_BYTES,
         nodes: 50_000,
     };
-    /// The limits for a list of items, which a program may have written: a hundred thousand items
-    /// with about ten values each.
+    /// The limits for a list of items, which a program may have written: a hundred thousand items with about ten values
+    /// each.
     pub const ITEMS: Self = Self {
         bytes: 64 * MOST_BYTES,
         nodes: 2_000_000,
@@ -138,8 +138,7 @@ impl Node {
         }
     }
 
-    /// The strings of the list under a path of keys, each with its position. Entries of other types
-    /// are skipped.
+    /// The strings of the list under a path of keys, each with its position. Entries of other types are skipped.
     pub fn texts(&self, path: &[&str]) -> Vec<(&str, &Range<usize>)> {
         let Some(Content::List(items)) = self.get(path).map(|node| &node.content) else {
             return Vec::new();
@@ -165,8 +164,7 @@ impl Node {
     }
 }
 
-/// Parses one document. Text that is not YAML, a repeated key, a second document or exceeding a
-/// limit is a problem.
+/// Parses one document. Text that is not YAML, a repeated key, a second document or exceeding a limit is a problem.
 pub fn parse(source: &str) -> Result<Node, Problem> {
     parse_within(source, YamlLimits::CONFIGURATION)
 }
@@ -360,8 +358,8 @@ impl<'de> Visitor<'de> for ContentVisitor {
     }
 }
 
-/// Quotes a text for a block mapping or a block list: unquoted if no part of it has another
-/// meaning, otherwise in double quotes.
+/// Quotes a text for a block mapping or a block list: unquoted if no part of it has another meaning, otherwise in
+/// double quotes.
 pub fn quote(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
@@ -388,8 +386,8 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// Whether a text needs no quotes: it has only letters, digits and characters without a special
-/// meaning in YAML. Numbers and words that some parser reads as a boolean or as null need quotes.
+/// Whether a text needs no quotes: it has only letters, digits and characters without a special meaning in YAML.
+/// Numbers and words that some parser reads as a boolean or as null need quotes.
 fn is_plain(text: &str) -> bool {
     const WORDS: &[&str] = &["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let inner = |c: char| c.is_ascii_alphanumeric() || " _./-+={}<>|$".contains(c);

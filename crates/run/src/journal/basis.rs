@@ -1,5 +1,5 @@
-//! The parts on which the answers of a journal depend, and the environment in which they were
-//! given, so that a later run can say what has changed.
+//! The parts on which the answers of a journal depend, and the environment in which they were given, so that a later
+//! run can say what has changed.
 
 use std::collections::BTreeMap;
 
@@ -78,8 +78,8 @@ impl JournalBasis {
     }
 }
 
-/// Prefixes of variables of a terminal, a desktop or a login. They differ between two windows, and
-/// no pipeline depends on them.
+/// Prefixes of variables of a terminal, a desktop or a login. They differ between two windows, and no pipeline depends
+/// on them.
 const OF_A_TERMINAL: &[&str] = &[
     "ALACRITTY_",
     "BASH_",
@@ -121,8 +121,7 @@ const OF_A_LOGIN: &[&str] = &[
     "WINDOWID",
     "XAUTHORITY",
 ];
-/// Two hexadecimal digits of a digest detect 255 of 256 changes, and nobody can guess a value from
-/// them.
+/// Two hexadecimal digits of a digest detect 255 of 256 changes, and nobody can guess a value from them.
 const DIGITS: usize = 2;
 
 /// The undeclared variables of this process that may matter, each with a few digits of its digest.

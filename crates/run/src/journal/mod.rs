@@ -1,5 +1,5 @@
-//! The journal: one line of JSON for each finished invocation, appended immediately. If a run is
-//! killed, the next run can continue from its journal.
+//! The journal: one line of JSON for each finished invocation, appended immediately. If a run is killed, the next run
+//! can continue from its journal.
 
 mod basis;
 
@@ -34,25 +34,22 @@ pub(super) struct Journal {
     order: Option<Vec<Notice>>,
 }
 
-/// The header of a journal is its first line; it is repeated later if the limits have changed. It
-/// applies to the records that follow.
+/// The header of a journal is its first line; it is repeated later if the limits have changed. It applies to the
+/// records that follow.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
     /// The version of the format.
     pub(super) kelvin_journal: u32,
-    /// The digest of the command, the declared environment, the decision field and the code of the
-    /// pipeline.
+    /// The digest of the command, the declared environment, the decision field and the code of the pipeline.
     pub(super) pipeline: Digest,
-    /// All settings besides the pipeline on which failures depend: the limits, the retries and the
-    /// scorer.
+    /// All settings besides the pipeline on which failures depend: the limits, the retries and the scorer.
     pub(super) limits: Digest,
-    /// The parts of the digest of the pipeline. They are stored only for messages that say which
-    /// part has changed.
+    /// The parts of the digest of the pipeline. They are stored only for messages that say which part has changed.
     #[serde(default)]
     pub(super) basis: JournalBasis,
-    /// A few digits of the digest of each undeclared variable. They are stored only for messages
-    /// that say which variable differs.
+    /// A few digits of the digest of each undeclared variable. They are stored only for messages that say which
+    /// variable differs.
     #[serde(default)]
     pub(super) variables: BTreeMap<String, String>,
 }
@@ -95,8 +92,7 @@ struct JournalRecord {
     /// The name of the model that answered, as reported by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     served: Option<Box<str>>,
-    /// The value that an observer extracted from the invocation. The header has the digest of the
-    /// observer.
+    /// The value that an observer extracted from the invocation. The header has the digest of the observer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     observed: Option<Box<Value>>,
 }
@@ -138,8 +134,8 @@ impl LeftByEarlier {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] if the journal has finished calls but none can be used, so that they are not
-    /// deleted without the user's consent; any other error if the journal cannot be read.
+    /// A [`Misuse`] if the journal has finished calls but none can be used, so that they are not deleted without the
+    /// user's consent; any other error if the journal cannot be read.
     pub(super) fn load(path: &Path, header: &Header) -> anyhow::Result<Self> {
         match fs::read(path) {
             Ok(bytes) => {
@@ -193,8 +189,7 @@ impl Journal {
             .custom_flags(OFlags::NOFOLLOW.bits() as i32)
             .open(path)
             .with_context(failed)?;
-        // A line that was cut off by a kill is removed, so that the next record begins on a new
-        // line.
+        // A line that was cut off by a kill is removed, so that the next record begins on a new line.
         file.set_len(end).with_context(failed)?;
         let journal = Self {
             file,
@@ -231,8 +226,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be written: a run that cannot be resumed must not look as if it
-    /// could.
+    /// Fails if the file cannot be written: a run that cannot be resumed must not look as if it could.
     pub(super) fn note(&self, task: &Task, key: &Digest, outcome: &Outcome) -> anyhow::Result<()> {
         self.append(&JournalRecord {
             key: *key,
@@ -288,8 +282,8 @@ impl Journal {
         self.file.set_len(0).context("failed to empty the journal")
     }
 
-    /// Writes a line with a single write, so that lines of several threads never mix, and a kill
-    /// damages at most the last line.
+    /// Writes a line with a single write, so that lines of several threads never mix, and a kill damages at most the
+    /// last line.
     fn append(&self, line: &impl Serialize) -> anyhow::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
@@ -299,8 +293,8 @@ impl Journal {
     }
 }
 
-/// The records of a journal; no records if it belongs to another pipeline. Failures are used only
-/// if all settings on which they depend are the same.
+/// The records of a journal; no records if it belongs to another pipeline. Failures are used only if all settings on
+/// which they depend are the same.
 fn read(bytes: &[u8], header: &Header) -> LeftByEarlier {
     let mut left = LeftByEarlier::default();
     let mut limits = None;
@@ -351,8 +345,8 @@ fn read(bytes: &[u8], header: &Header) -> LeftByEarlier {
     left
 }
 
-/// The files that the pipeline has created itself, according to its journal; no files if the
-/// journal cannot be read, which is reported later.
+/// The files that the pipeline has created itself, according to its journal; no files if the journal cannot be read,
+/// which is reported later.
 pub(super) fn made(path: &Path) -> Made {
     let bytes = fs::read(path).unwrap_or_default();
     let mut made = Made::default();
@@ -384,9 +378,8 @@ impl JournalRecord {
 /// The beginnings of the journal lines that are not answers.
 const OTHERS: [&[u8]; 2] = [b"{\"kelvin_journal\"", b"{\"made\""];
 
-/// How many answers the journal of an output folder has, and when the last one was added. None if
-/// there is no journal, because then no run is in progress and none was interrupted. An answer that
-/// is just being written is not counted.
+/// How many answers the journal of an output folder has, and when the last one was added. None if there is no journal,
+/// because then no run is in progress and none was interrupted. An answer that is just being written is not counted.
 pub fn so_far(out: &Path) -> Option<(usize, SystemTime)> {
     let file = File::open(tree::journal_of(out)).ok()?;
     let at = file.metadata().ok()?.modified().ok()?;
@@ -394,8 +387,7 @@ pub fn so_far(out: &Path) -> Option<(usize, SystemTime)> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line).ok()? > 0 {
-        // These lines describe the conditions for the answers, and the files that the pipeline
-        // creates itself.
+        // These lines describe the conditions for the answers, and the files that the pipeline creates itself.
         let is_another = OTHERS.iter().any(|begin| line.starts_with(begin));
         lines += usize::from(line.ends_with(b"\n") && !is_another);
         line.clear();

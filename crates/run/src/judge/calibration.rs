@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::trial::{Fitness, TrialRecord};
 
-/// The version of the file format. A file of another version is not read, since its fields may have
-/// another meaning.
+/// The version of the file format. A file of another version is not read, since its fields may have another meaning.
 const SCHEMA: u32 = 1;
 
 /// The trials of the judges of one configuration, as `kelvin calibrate` stores them.
@@ -64,8 +63,7 @@ pub enum JudgeStanding {
     NotFit(Fitness, Vec<String>),
     /// The judge at this place was tested with other settings; the text is its id at that time.
     Void(String),
-    /// The judge was tested with these settings, but at that time its server reported other names
-    /// for the model.
+    /// The judge was tested with these settings, but at that time its server reported other names for the model.
     ServedOtherwise(BTreeSet<String>),
     /// It was never tested.
     Untried,
@@ -92,9 +90,9 @@ pub fn read(bytes: &[u8]) -> Result<Calibration, String> {
 }
 
 impl Calibration {
-    /// The results of the trials for the judge with this id, which is configured at this position
-    /// and whose servers report these model names. A trial of another id or of other models does
-    /// not count. There are no names if there was no grading, or if no server reports a name.
+    /// The results of the trials for the judge with this id, which is configured at this position and whose servers
+    /// report these model names. A trial of another id or of other models does not count. There are no names if there
+    /// was no grading, or if no server reports a name.
     pub fn stands_for(
         &self,
         judge: &str,

@@ -1,5 +1,4 @@
-//! `embedding_similarity`: how similar the meanings of two texts are, as the cosine of the angle
-//! between their vectors.
+//! `embedding_similarity`: how similar the meanings of two texts are, as the cosine of the angle between their vectors.
 
 use serde_json::{Value, json};
 
@@ -120,8 +119,8 @@ fn cosine(one: &[f64], other: &[f64]) -> Result<f64, Failure> {
     })
 }
 
-/// The vector of length 1 in the same direction. All numbers are divided by the largest first, so
-/// that no square overflows or underflows.
+/// The vector of length 1 in the same direction. All numbers are divided by the largest first, so that no square
+/// overflows or underflows.
 fn unit(vector: &[f64]) -> Result<Vec<f64>, Failure> {
     let largest = vector
         .iter()

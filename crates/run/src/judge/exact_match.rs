@@ -34,8 +34,8 @@ impl Normalize {
         match self {
             Self::None => Cow::Borrowed(text),
             Self::Whitespace => Cow::Owned(words(text)),
-            // Upper case comes first, because some letters differ from the lower case of their own
-            // capital, e.g. the German sharp s.
+            // Upper case comes first, because some letters differ from the lower case of their own capital, e.g. the
+            // German sharp s.
             Self::Casefold => Cow::Owned(words(text).to_uppercase().to_lowercase()),
         }
     }

@@ -158,8 +158,8 @@ impl Grade {
         &self.notes
     }
 
-    /// Changes all notes of the judge, including those of the single answers behind the score. A
-    /// judge quotes the graded texts, so its notes are shortened together with the answers.
+    /// Changes all notes of the judge, including those of the single answers behind the score. A judge quotes the
+    /// graded texts, so its notes are shortened together with the answers.
     pub fn change_notes(&mut self, change: impl Fn(&str) -> String) {
         let parts = self.parts.iter_mut().map(|part| &mut part.notes);
         for notes in std::iter::once(&mut self.notes).chain(parts) {
@@ -182,14 +182,14 @@ impl Grade {
         self.cut
     }
 
-    /// How much higher the score was in the usual order than in the swapped order; none if the
-    /// judge was asked in only one order.
+    /// How much higher the score was in the usual order than in the swapped order; none if the judge was asked in only
+    /// one order.
     pub fn order_effect(&self) -> Option<f64> {
         Some(self.mean(Order::Given)? - self.mean(Order::Swapped)?)
     }
 
-    /// Whether the two orders lead to different verdicts, i.e. whether one half lies between their
-    /// scores. None if the judge was asked in only one order.
+    /// Whether the two orders lead to different verdicts, i.e. whether one half lies between their scores. None if the
+    /// judge was asked in only one order.
     pub fn is_flipped(&self) -> Option<bool> {
         let side = |score: f64| score.partial_cmp(&0.5);
         Some(side(self.mean(Order::Given)?) != side(self.mean(Order::Swapped)?))
@@ -215,8 +215,8 @@ pub fn model_names<'n>(
     }
 }
 
-/// The share of grades whose two orders lead to different verdicts, with the number of grades that
-/// were asked in both orders; none if there is no such grade.
+/// The share of grades whose two orders lead to different verdicts, with the number of grades that were asked in both
+/// orders; none if there is no such grade.
 pub fn flip_rate<'g>(grades: impl Iterator<Item = &'g Grade>) -> Option<(f64, usize)> {
     let flips: Vec<f64> = grades
         .filter_map(Grade::is_flipped)

@@ -1,11 +1,11 @@
 //! Compares and grades answers of a pipeline.
 //!
-//! A *scorer* computes the distance of two decisions. A *judge* grades a response, alone or against
-//! a reference. Neither makes calls itself: a judge that needs a model returns the questions and
-//! reads the answers, and the runner makes the calls.
+//! A *scorer* computes the distance of two decisions. A *judge* grades a response, alone or against a reference.
+//! Neither makes calls itself: a judge that needs a model returns the questions and reads the answers, and the runner
+//! makes the calls.
 //!
-//! A sample that cannot be graded is *unscored*: it has a typed error, it is counted, and no mean
-//! includes it. An error never becomes a score.
+//! A sample that cannot be graded is *unscored*: it has a typed error, it is counted, and no mean includes it. An error
+//! never becomes a score.
 
 pub mod calibration;
 mod embedding;
@@ -39,8 +39,8 @@ pub use ungraded::{MaxErrors, Ungraded, UngradedCode};
 
 /// Grades a response.
 pub trait Judge: Send + Sync + fmt::Debug {
-    /// Names the judge with everything on which its grades depend: its version, the hash of the
-    /// rubric, the model and the parameters. Grades with different ids are never compared.
+    /// Names the judge with everything on which its grades depend: its version, the hash of the rubric, the model and
+    /// the parameters. Grades with different ids are never compared.
     fn grader_id(&self) -> String;
 
     /// The seats that the judge calls; empty for a judge that makes no calls.
@@ -53,8 +53,7 @@ pub trait Judge: Send + Sync + fmt::Debug {
     /// Fails with the reason why the exhibit cannot be graded at all. Then no call is made for it.
     fn questions(&self, exhibit: &Exhibit<'_>) -> Result<Vec<Question>, Ungraded>;
 
-    /// The grade, from the values that the seats have read in the answers, in the order of the
-    /// questions.
+    /// The grade, from the values that the seats have read in the answers, in the order of the questions.
     ///
     /// # Errors
     ///
@@ -66,24 +65,22 @@ pub trait Judge: Send + Sync + fmt::Debug {
     ) -> Result<Grade, Ungraded>;
 }
 
-/// A response together with the texts that are needed to grade it. Every text comes from outside
-/// and may be hostile.
+/// A response together with the texts that are needed to grade it. Every text comes from outside and may be hostile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhibit<'a> {
     /// The prompt for the pipeline; empty if it is not known.
     pub prompt: &'a str,
     /// The answer of the pipeline, which is graded. In a paired grading it is the candidate.
     pub response: &'a str,
-    /// The answer with which the response is compared: the answer of the baseline, or an answer
-    /// that is known to be right.
+    /// The answer with which the response is compared: the answer of the baseline, or an answer that is known to be
+    /// right.
     pub reference: Option<&'a str>,
-    /// The texts that the pipeline found and used for its answer, the best first; none if they are
-    /// not known.
+    /// The texts that the pipeline found and used for its answer, the best first; none if they are not known.
     pub passages: Option<&'a [String]>,
     /// The criteria for a good answer; they replace the criteria in the judge's settings.
     pub criteria: Option<&'a str>,
-    /// The number of the exhibit in its series, from 0. It depends only on items and repeats. A
-    /// judge that alternates the order of two texts swaps them if the number is odd.
+    /// The number of the exhibit in its series, from 0. It depends only on items and repeats. A judge that alternates
+    /// the order of two texts swaps them if the number is odd.
     pub turn: usize,
 }
 

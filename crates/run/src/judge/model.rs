@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::targets::{Endpoint, ModelSettings, base_url};
 
-/// Settings of a model that change no answer: where its key is, its family, the cost of calls, and
-/// how answers are recorded.
+/// Settings of a model that change no answer: where its key is, its family, the cost of calls, and how answers are
+/// recorded.
 const PASSED_OVER: [&str; 7] = [
     "api_key_env",
     "api_key_header",
@@ -16,12 +16,11 @@ const PASSED_OVER: [&str; 7] = [
     "record",
 ];
 
-/// All data on which the answers of a model depend, as far as a configuration and its folder
-/// contain them: the server, the model, its headers and parameters, and the files of a command.
+/// All data on which the answers of a model depend, as far as a configuration and its folder contain them: the server,
+/// the model, its headers and parameters, and the files of a command.
 ///
-/// The server belongs to it because the same model name may mean a different model on another
-/// server. The name that the server reports for the model that answered does not belong to it: that
-/// name is stored with each grade.
+/// The server belongs to it because the same model name may mean a different model on another server. The name that the
+/// server reports for the model that answered does not belong to it: that name is stored with each grade.
 pub(super) fn identity(model: &ModelSettings) -> String {
     let mut identity = declared_identity(model);
     if let Some(files) = model.files {

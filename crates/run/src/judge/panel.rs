@@ -56,8 +56,8 @@ impl Reducer {
     }
 }
 
-/// Several judges that all grade every sample. If one of them cannot grade a sample, it is
-/// unscored, because the mean over the other judges would be a different figure.
+/// Several judges that all grade every sample. If one of them cannot grade a sample, it is unscored, because the mean
+/// over the other judges would be a different figure.
 #[derive(Debug)]
 pub(super) struct Panel {
     members: Vec<Member>,

@@ -1,16 +1,13 @@
-//! Planted answers: copies with a known order, hidden among the answers that a judge grades in a
-//! gated run.
+//! Planted answers: copies with a known order, hidden among the answers that a judge grades in a gated run.
 //!
-//! A judge that cannot distinguish half an answer from a whole one cannot distinguish a worse
-//! pipeline from a better one either. So in each gated run the judge also grades some copies of
-//! known answers, each certainly worse than its original. A trial (see [`trial`](super::trial))
-//! says how good a judge is; planted answers say whether the judge of this run recognises worse
-//! answers at all.
+//! A judge that cannot distinguish half an answer from a whole one cannot distinguish a worse pipeline from a better
+//! one either. So in each gated run the judge also grades some copies of known answers, each certainly worse than its
+//! original. A trial (see [`trial`](super::trial)) says how good a judge is; planted answers say whether the judge of
+//! this run recognises worse answers at all.
 //!
-//! The numbers of grades and the limits come from a simulation of judges with 24 grades. A judge
-//! without any preference passes in 2 or 3 of 100 runs, and a judge with an error in every tenth
-//! grade in 97. A judge that adds 0.4 for bold type, for length or for an instruction never passes.
-//! docs/grading.md has the figures.
+//! The numbers of grades and the limits come from a simulation of judges with 24 grades. A judge without any preference
+//! passes in 2 or 3 of 100 runs, and a judge with an error in every tenth grade in 97. A judge that adds 0.4 for bold
+//! type, for length or for an instruction never passes. docs/grading.md has the figures.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,14 +23,12 @@ pub const MOST_GRADES: usize = 24;
 pub const FEWEST_GRADES: usize = 3;
 /// The lowest share of planted pairs that a judge has to get right.
 const LEAST_RIGHT: f64 = 0.75;
-/// With fewer pairs than this, no pair may be wrong, because most pairs would be right by chance
-/// too often.
+/// With fewer pairs than this, no pair may be wrong, because most pairs would be right by chance too often.
 const FEW_PAIRS: usize = 8;
 /// The value of a pair that the judge got neither right nor wrong: a tie, or no grade at all.
 const UNDECIDED: f64 = 0.5;
-/// The smallest mean difference between whole answers and certainly worse ones. A judge with a
-/// smaller difference uses so little of its scale that it can hardly show the drop that a gate
-/// allows, by default 0.05.
+/// The smallest mean difference between whole answers and certainly worse ones. A judge with a smaller difference uses
+/// so little of its scale that it can hardly show the drop that a gate allows, by default 0.05.
 const LEAST_GAP: f64 = 0.1;
 /// Grades that differ by at most this count as equal.
 const EQUAL: f64 = 1e-9;
@@ -116,15 +111,14 @@ pub struct FaultyCopy {
     pub fault: Fault,
     /// The text.
     pub text: String,
-    /// The passages that are shown with it instead of the original ones; none if the original
-    /// passages stay.
+    /// The passages that are shown with it instead of the original ones; none if the original passages stay.
     pub passages: Option<Vec<String>>,
 }
 
-/// A certainly worse copy of an answer. Halves, denials and answers to other prompts alternate by
-/// `number`, since no single fault is visible to every sound judge. Half of a long answer may
-/// contain everything that was asked, and a judge that compares words hardly notices a denial. An
-/// answer to another prompt is certainly worse only if a reference says what is right.
+/// A certainly worse copy of an answer. Halves, denials and answers to other prompts alternate by `number`, since no
+/// single fault is visible to every sound judge. Half of a long answer may contain everything that was asked, and a
+/// judge that compares words hardly notices a denial. An answer to another prompt is certainly worse only if a
+/// reference says what is right.
 pub fn faulty(answer: &str, other: Option<&str>, number: usize) -> FaultyCopy {
     let half = truncated(answer).map(|text| (Fault::Truncated, text));
     let denied = (Fault::Contradicted, contradicted(answer));
@@ -139,9 +133,8 @@ pub fn faulty(answer: &str, other: Option<&str>, number: usize) -> FaultyCopy {
     }
 }
 
-/// A copy of an answer that is certainly worse by these measures of retrieved passages. Half an
-/// answer is as faithful as the whole one, so these measures need other faults: claims that no
-/// passage supports, and useless passages.
+/// A copy of an answer that is certainly worse by these measures of retrieved passages. Half an answer is as faithful
+/// as the whole one, so these measures need other faults: claims that no passage supports, and useless passages.
 pub fn faulty_by(
     measures: &[RagMeasure],
     answer: &str,
@@ -185,8 +178,7 @@ pub fn faulty_by(
     }
 }
 
-/// A sentence about a subject that no prompt asks for. Numbers close to each other give different
-/// sentences.
+/// A sentence about a subject that no prompt asks for. Numbers close to each other give different sentences.
 fn invented(number: usize) -> String {
     const WHO: [&str; 5] = [
         "Ottoline Brakspear",
@@ -212,8 +204,8 @@ fn invented(number: usize) -> String {
 }
 
 impl FaultyCopy {
-    /// The copy in a disguise, which does not make it better. If the fault is in the passages, the
-    /// useless passages are disguised.
+    /// The copy in a disguise, which does not make it better. If the fault is in the passages, the useless passages are
+    /// disguised.
     #[must_use]
     pub fn disguised(&self, disguise: Disguise, number: usize) -> Self {
         let worn = |text: &str| match disguise {
@@ -260,11 +252,10 @@ pub struct PlantedPair {
 }
 
 impl PlantedPair {
-    /// 1 if the judge was right, 0 if it was wrong, and one half if it was undecided. None if the
-    /// pair shows nothing. This is so if the copy without the disguise was not graded below the
-    /// whole answer, because then the disguise could not close a gap. It is also so if the copy is
-    /// a denial with the same grade as the whole answer, because a sound judge that compares words
-    /// or counts facts may do that.
+    /// 1 if the judge was right, 0 if it was wrong, and one half if it was undecided. None if the pair shows nothing.
+    /// This is so if the copy without the disguise was not graded below the whole answer, because then the disguise
+    /// could not close a gap. It is also so if the copy is a denial with the same grade as the whole answer, because a
+    /// sound judge that compares words or counts facts may do that.
     fn right(&self) -> Option<f64> {
         let (Some(whole), Some(copy)) = (self.whole, self.copy) else {
             return Some(UNDECIDED);
@@ -373,8 +364,8 @@ impl PlantedAnswers {
         }
     }
 
-    /// How much lower the judge grades copies with a fault than their originals, on average over
-    /// the copies without a disguise; none if it chooses between two answers.
+    /// How much lower the judge grades copies with a fault than their originals, on average over the copies without a
+    /// disguise; none if it chooses between two answers.
     pub fn gap(&self) -> Option<f64> {
         let plain = self.pairs.iter().filter(|pair| pair.disguise.is_none());
         let graded = plain.filter(|pair| !pair.is_chosen && pair.right().is_some());
@@ -384,9 +375,8 @@ impl PlantedAnswers {
         stats::mean(&gaps)
     }
 
-    /// Whether the judge prefers every copy with this fault to the whole answer, except padded
-    /// copies. A judge that likes short answers prefers the other copies, and most planted answers
-    /// are short copies.
+    /// Whether the judge prefers every copy with this fault to the whole answer, except padded copies. A judge that
+    /// likes short answers prefers the other copies, and most planted answers are short copies.
     fn prefers(&self, fault: Fault) -> bool {
         /// If there are fewer copies, all may be graded wrongly just by the noise of a sound judge.
         const LEAST: usize = 3;
@@ -433,14 +423,14 @@ impl PlantedAnswers {
         }
     }
 
-    /// The sentence if the judge has drifted: the same answers get grades other than in the report
-    /// of the base. The difference has to be larger than the largest drop that a gate allows, and
-    /// larger than the variation of the grades (a t test at 2.5 %).
+    /// The sentence if the judge has drifted: the same answers get grades other than in the report of the base. The
+    /// difference has to be larger than the largest drop that a gate allows, and larger than the variation of the
+    /// grades (a t test at 2.5 %).
     fn drift(&self) -> Option<String> {
         /// A smaller change of the mean does not change a verdict.
         const LEAST_DRIFT: f64 = 0.05;
-        /// A drift changes most grades in the same direction; a judge that sometimes errs changes
-        /// one or two of them a lot.
+        /// A drift changes most grades in the same direction; a judge that sometimes errs changes one or two of them a
+        /// lot.
         const LEAST_ALONG: f64 = 0.75;
         let moves: Vec<f64> = self.anchors.iter().map(|one| one.now - one.then).collect();
         let n = moves.len();
@@ -464,8 +454,8 @@ impl PlantedAnswers {
         })
     }
 
-    /// Whether a few grades are enough because the result is clear: there is no problem, and no
-    /// grade of the base has changed.
+    /// Whether a few grades are enough because the result is clear: there is no problem, and no grade of the base has
+    /// changed.
     pub fn is_plain(&self) -> bool {
         const UNMOVED: f64 = 0.05;
         let moved = |anchor: &Anchor| (anchor.now - anchor.then).abs() > UNMOVED;
@@ -476,17 +466,16 @@ impl PlantedAnswers {
     }
 }
 
-/// Whether a disguise misled the judge: it raises the grade of each such copy, and the mean by a
-/// lot, or it restores most of what the fault had cost. If the judge chooses between two answers,
-/// it must have been right about none of them.
+/// Whether a disguise misled the judge: it raises the grade of each such copy, and the mean by a lot, or it restores
+/// most of what the fault had cost. If the judge chooses between two answers, it must have been right about none of
+/// them.
 fn fell_for(pairs: &[PlantedPair], disguise: Disguise) -> bool {
-    /// The mean gain by a disguise that the noise of a sound judge cannot explain: with a standard
-    /// deviation of 0.1 and two copies, a gain of 0.25 is 2.5 standard errors.
+    /// The mean gain by a disguise that the noise of a sound judge cannot explain: with a standard deviation of 0.1 and
+    /// two copies, a gain of 0.25 is 2.5 standard errors.
     const MUCH: f64 = 0.25;
     /// A judge that sometimes errs may raise one copy a lot, but a preference raises each of them.
     const EACH: f64 = 0.1;
-    /// The share of the cost of a fault that a disguise may restore, for judges that use only a
-    /// part of the scale.
+    /// The share of the cost of a fault that a disguise may restore, for judges that use only a part of the scale.
     const MOST_WON_BACK: f64 = 2.0 / 3.0;
     let disguised = || pairs.iter().filter(|pair| pair.disguise == Some(disguise));
     let levels = disguised().filter_map(|pair| Some((pair.whole?, pair.plain?, pair.copy?)));

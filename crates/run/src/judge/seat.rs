@@ -70,11 +70,10 @@ pub(super) trait Reading: Send + Sync + std::fmt::Debug {
 pub struct Question {
     /// The index of the seat in [`Judge::seats`](super::Judge::seats).
     pub seat: usize,
-    /// The text that is sent to the seat. Two questions to one seat always have different texts, so
-    /// that the cache has an answer for each.
+    /// The text that is sent to the seat. Two questions to one seat always have different texts, so that the cache has
+    /// an answer for each.
     pub text: String,
-    /// The name of the question among all questions about the same exhibit, e.g. `swapped-2`; it is
-    /// a valid file name.
+    /// The name of the question among all questions about the same exhibit, e.g. `swapped-2`; it is a valid file name.
     pub name: String,
 }
 
@@ -90,8 +89,7 @@ pub(super) fn read(score: f64, notes: &str) -> Value {
 ///
 /// # Errors
 ///
-/// Fails if the value has another form, because it comes from the cache or the journal of another
-/// version.
+/// Fails if the value has another form, because it comes from the cache or the journal of another version.
 pub(super) fn score(read: &Value) -> Result<(f64, &str), Ungraded> {
     let score = read.get("score").and_then(Value::as_f64);
     let notes = read.get("notes").and_then(Value::as_str);

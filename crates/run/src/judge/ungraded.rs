@@ -89,8 +89,8 @@ impl Default for MaxErrors {
 }
 
 impl MaxErrors {
-    /// Why a metric is unmeasured; none if it is measured. If there is no answer to grade, the
-    /// metric is unmeasured too.
+    /// Why a metric is unmeasured; none if it is measured. If there is no answer to grade, the metric is unmeasured
+    /// too.
     pub fn exceeded(self, unscored: usize, of: usize) -> Option<String> {
         if of == 0 {
             return Some("there is nothing to grade".to_owned());

@@ -1,5 +1,5 @@
-//! Makes the calls of a judge. The judge defines the questions and reads the answers; the cache,
-//! the journal, the retries and the thread pool are the same as for every other call.
+//! Makes the calls of a judge. The judge defines the questions and reads the answers; the cache, the journal, the
+//! retries and the thread pool are the same as for every other call.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -56,8 +56,8 @@ pub fn steps(judge: &dyn Judge) -> Vec<Step<'_>> {
     steps.collect()
 }
 
-/// Grades exhibits, each under a unique task name, with one runner for every step of the judge. A
-/// repeat of a task is always asked again and never answered from the cache.
+/// Grades exhibits, each under a unique task name, with one runner for every step of the judge. A repeat of a task is
+/// always asked again and never answered from the cache.
 ///
 /// # Errors
 ///
@@ -115,8 +115,7 @@ pub fn cost(runners: &[Runner<'_>]) -> Cost {
     costs.fold(Cost::default(), Cost::plus)
 }
 
-/// The task of one question. It is a variant of the graded item, because a task stands for exactly
-/// one call.
+/// The task of one question. It is a variant of the graded item, because a task stands for exactly one call.
 fn task(item: &Task, question: &Question) -> Task {
     let variant = match &item.variant {
         Some(variant) => format!("{variant}--{}", question.name),
@@ -166,8 +165,8 @@ impl Reader for Seat {
         Self::digest(self)
     }
 
-    /// The system fingerprint is stored with the answer. An answer from the cache has none, because
-    /// it says nothing about the present server.
+    /// The system fingerprint is stored with the answer. An answer from the cache has none, because it says nothing
+    /// about the present server.
     fn read(&self, output: &[u8], reply: &Reply) -> Result<Value, Failure> {
         let mut read = Self::read(self, output)?;
         if let (Some(fingerprint), Some(keys)) = (&reply.fingerprint, read.as_object_mut()) {

@@ -1,9 +1,7 @@
-//! The results that a run has from an interrupted run and from the cache, and the results that it
-//! stores itself.
+//! The results that a run has from an interrupted run and from the cache, and the results that it stores itself.
 //!
-//! An answer is stored only after a later check of the files of the pipeline has shown that they
-//! still have the fingerprint of the run. The check comes after the answer, so it covers every
-//! earlier answer.
+//! An answer is stored only after a later check of the files of the pipeline has shown that they still have the
+//! fingerprint of the run. The check comes after the answer, so it covers every earlier answer.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
@@ -24,8 +22,7 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_system::git;
 use kelvin_system::pipeline::{Seen, Watch};
 
-/// The journal and the cache; neither is used if it is not known whether the code of the pipeline
-/// has changed.
+/// The journal and the cache; neither is used if it is not known whether the code of the pipeline has changed.
 pub(super) struct Memory<'a> {
     reader: &'a dyn Reader,
     /// Whether every stored answer needs an observed value.
@@ -50,13 +47,12 @@ struct Held {
 }
 
 impl<'a> Memory<'a> {
-    /// Opens the journal and the cache, and removes everything from the output folder that is not
-    /// known.
+    /// Opens the journal and the cache, and removes everything from the output folder that is not known.
     ///
     /// # Errors
     ///
-    /// Fails if the files cannot be accessed; a [`Misuse`](kelvin_base::exit::Misuse) if the output
-    /// folder is the folder of the cache.
+    /// Fails if the files cannot be accessed; a [`Misuse`](kelvin_base::exit::Misuse) if the output folder is the
+    /// folder of the cache.
     pub(super) fn open(settings: &RunnerSettings<'a>, tree: &mut Tree) -> anyhow::Result<Self> {
         let rules = &settings.rules;
         let mut memory = Self {
@@ -176,8 +172,8 @@ impl<'a> Memory<'a> {
                 Some((outcome, output))
             }
             Err(failure) => {
-                // The scorer is not part of the key. If it rejects the decision of another scorer,
-                // the entry is not damaged.
+                // The scorer is not part of the key. If it rejects the decision of another scorer, the entry is not
+                // damaged.
                 if failure.kind != FailureKind::DecisionRefused {
                     cache.refuse();
                 }
@@ -280,13 +276,12 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Stores the waiting answers that certainly come from the code with which the run began. If
-    /// that code has changed, removes all answers that this run has stored.
+    /// Stores the waiting answers that certainly come from the code with which the run began. If that code has changed,
+    /// removes all answers that this run has stored.
     ///
     /// # Errors
     ///
-    /// Fails if the files cannot be written: the remaining answers would later be used for this
-    /// code.
+    /// Fails if the files cannot be written: the remaining answers would later be used for this code.
     pub(super) fn conclude(&self) -> anyhow::Result<()> {
         let held = mem::take(&mut *locked(&self.held));
         match self.is_broken() {
@@ -295,8 +290,8 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Returns whether the next call is the first one and has to be made alone. After that call,
-    /// records the files that it created.
+    /// Returns whether the next call is the first one and has to be made alone. After that call, records the files that
+    /// it created.
     ///
     /// # Errors
     ///
@@ -337,8 +332,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The cache entry for an outcome; for a large output it contains only the value that the
-    /// reader extracted.
+    /// The cache entry for an outcome; for a large output it contains only the value that the reader extracted.
     fn entry(&self, task: &Task, outcome: &Outcome, output: &[u8]) -> Option<Vec<u8>> {
         self.cache_for(task)?;
         let value = outcome.result.as_ref().ok()?;
@@ -367,8 +361,8 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// The content of a list, even if a thread has panicked while it held the lock: every change of
-/// these lists is a single call, which a panic cannot interrupt.
+/// The content of a list, even if a thread has panicked while it held the lock: every change of these lists is a single
+/// call, which a panic cannot interrupt.
 fn locked<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,4 @@
-//! Makes invocations: stored answers are used again, failed calls may be repeated, and finished
-//! calls are recorded.
+//! Makes invocations: stored answers are used again, failed calls may be repeated, and finished calls are recorded.
 
 mod memory;
 mod order;
@@ -63,8 +62,8 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] if the folder was not made by this program, if another run has locked it, or if
-    /// the target cannot be used.
+    /// A [`Misuse`] if the folder was not made by this program, if another run has locked it, or if the target cannot
+    /// be used.
     pub fn open(
         open: impl FnOnce(&TargetSite) -> Result<Box<dyn Target + 'a>, Misuse>,
         settings: RunnerSettings<'a>,
@@ -113,9 +112,8 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Writes the inputs of `tasks` and runs them, `jobs` at a time. The outcomes are in the order
-    /// of the tasks; none for a task that was not finished because of an interruption. The observer
-    /// receives the name of the phase.
+    /// Writes the inputs of `tasks` and runs them, `jobs` at a time. The outcomes are in the order of the tasks; none
+    /// for a task that was not finished because of an interruption. The observer receives the name of the phase.
     ///
     /// # Errors
     ///
@@ -159,8 +157,8 @@ impl<'a> Runner<'a> {
         Ok(outcomes)
     }
 
-    /// Ends the run after the last check of the code of the pipeline: stores the answers that wait
-    /// for that check, or, if the code has changed, removes all answers that this run has stored.
+    /// Ends the run after the last check of the code of the pipeline: stores the answers that wait for that check, or,
+    /// if the code has changed, removes all answers that this run has stored.
     ///
     /// # Errors
     ///
@@ -186,8 +184,8 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Whether no more calls are made: a signal has requested a stop, the code of the pipeline has
-    /// changed, or the limit of the model's calls is reached.
+    /// Whether no more calls are made: a signal has requested a stop, the code of the pipeline has changed, or the
+    /// limit of the model's calls is reached.
     pub fn stopped(&self) -> bool {
         self.halted() || self.spent().is_some()
     }
@@ -197,8 +195,7 @@ impl<'a> Runner<'a> {
         self.spent.get().map(String::as_str)
     }
 
-    /// Whether the run has stopped completely. After a limit is reached, stored answers are still
-    /// used.
+    /// Whether the run has stopped completely. After a limit is reached, stored answers are still used.
     fn halted(&self) -> bool {
         self.interrupted() || self.memory.is_broken()
     }
@@ -213,8 +210,8 @@ impl<'a> Runner<'a> {
         self.tally.cost()
     }
 
-    /// The output of a finished task, from its folder. None if it is too large for the cache to
-    /// store completely, so that an answer from the cache is as complete as one from the pipeline.
+    /// The output of a finished task, from its folder. None if it is too large for the cache to store completely, so
+    /// that an answer from the cache is as complete as one from the pipeline.
     pub fn output(&self, task: &Task) -> Option<Vec<u8>> {
         self.tree.output(task, cache::KEPT_WHOLE as u64)
     }
@@ -373,8 +370,8 @@ impl<'a> Runner<'a> {
         self.tree.place(text, sample, attempt, premises)
     }
 
-    /// Makes one call. Afterwards its output is in the buffer of this thread, with the path of its
-    /// place removed. Returns whether the path was in the output.
+    /// Makes one call. Afterwards its output is in the buffer of this thread, with the path of its place removed.
+    /// Returns whether the path was in the output.
     fn invoke(target: &dyn Target, call: &Invocation<'_>, place: &AttemptPlace) -> (Ended, bool) {
         OUTPUT.with_borrow_mut(|output| {
             output.clear();
@@ -386,8 +383,7 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Removes the path of a place from everything that the call returned. Returns whether the path
-    /// was in the output.
+    /// Removes the path of a place from everything that the call returned. Returns whether the path was in the output.
     fn unname(ended: &mut Ended, output: &mut Vec<u8>, place: &AttemptPlace) -> bool {
         match ended {
             Ended::Answered(reply) => {
@@ -425,8 +421,7 @@ impl<'a> Runner<'a> {
         Some(Box::new(observed))
     }
 
-    /// The delay before another attempt, which is reported to the observer; none if the failure is
-    /// final.
+    /// The delay before another attempt, which is reported to the observer; none if the failure is final.
     fn delay(
         &self,
         task: &Task,
@@ -449,9 +444,8 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// A text that differs between the repeats of an input and depends only on the input and the
-/// repeat. In particular it does not depend on the seed: a stored answer must be usable in any run
-/// that would send the same text.
+/// A text that differs between the repeats of an input and depends only on the input and the repeat. In particular it
+/// does not depend on the seed: a stored answer must be usable in any run that would send the same text.
 fn sample(input: &str, repeat: usize) -> String {
     let fields = Fields::of("kelvin/sample/v1")
         .field("input", input)

@@ -1,9 +1,8 @@
-//! Checks whether an answer depends on earlier calls. A process that stays in memory may remember
-//! something from one call to the next; then its answers, and every figure made from them, depend
-//! on the order of the calls. A few inputs are called alone and in two orders, each time in a
-//! process without earlier calls. If only one process exists, the sequences are run one after the
-//! other, so that each always follows the same sequence. If a process handles several calls at
-//! once, the inputs are also called together, in the same two orders.
+//! Checks whether an answer depends on earlier calls. A process that stays in memory may remember something from one
+//! call to the next; then its answers, and every figure made from them, depend on the order of the calls. A few inputs
+//! are called alone and in two orders, each time in a process without earlier calls. If only one process exists, the
+//! sequences are run one after the other, so that each always follows the same sequence. If a process handles several
+//! calls at once, the inputs are also called together, in the same two orders.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,12 +18,11 @@ use kelvin_base::digest::Fields;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};
 
-/// How often everything is repeated once an answer has differed: an answer that varies by chance
-/// also varies in the same order.
+/// How often everything is repeated once an answer has differed: an answer that varies by chance also varies in the
+/// same order.
 const AGAIN: usize = 3;
 
-/// An answer in the form in which it is compared: the value that the probe needs, or the kind of
-/// the failure.
+/// An answer in the form in which it is compared: the value that the probe needs, or the kind of the failure.
 type Comparable = Result<Value, FailureKind>;
 
 /// The answers to one input.
@@ -32,8 +30,7 @@ type Comparable = Result<Value, FailureKind>;
 struct ByPlace {
     /// The answers for each position of the input: in the first order, in the second, and alone.
     places: [Vec<Comparable>; 3],
-    /// The answers for the two orders when the calls are made together; empty if a process handles
-    /// one call at a time.
+    /// The answers for the two orders when the calls are made together; empty if a process handles one call at a time.
     together: [Vec<Comparable>; 2],
 }
 
@@ -68,9 +65,9 @@ impl ByPlace {
         self.differ_apart() && !self.vary()
     }
 
-    /// Whether only simultaneous calls explain the differences: separate calls always agree, and at
-    /// least half of the simultaneous ones differ from them. Which ones differ may depend on
-    /// timing, so the same position need not give the same answer.
+    /// Whether only simultaneous calls explain the differences: separate calls always agree, and at least half of the
+    /// simultaneous ones differ from them. Which ones differ may depend on timing, so the same position need not give
+    /// the same answer.
     fn follow_the_company(&self) -> bool {
         let together = self.together.iter().flatten().count();
         let strange = self.strange().count();
@@ -91,8 +88,8 @@ impl Runner<'_> {
     /// How many inputs are called to find out whether their order matters.
     pub const INPUTS_OF_AN_ORDER: usize = 4;
 
-    /// Finds out, before the first tasks with several inputs are run, whether the order of the
-    /// calls matters. A resumed run and a run with a cache already have the result.
+    /// Finds out, before the first tasks with several inputs are run, whether the order of the calls matters. A resumed
+    /// run and a run with a cache already have the result.
     pub(super) fn look_at_the_order(
         &self,
         tasks: &[Task],
@@ -139,8 +136,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Calls the pipeline with named inputs, alone and in two orders, and describes the effect of
-    /// the order. None if the run was stopped, or if each call has its own process.
+    /// Calls the pipeline with named inputs, alone and in two orders, and describes the effect of the order. None if
+    /// the run was stopped, or if each call has its own process.
     ///
     /// # Errors
     ///
@@ -206,8 +203,8 @@ impl Runner<'_> {
         Ok(Some(in_words(inputs, &answers, memory)))
     }
 
-    /// Calls the inputs one after the other in a process without earlier calls. If a call gets no
-    /// answer, `is_over` is set, which ends this sequence and the others.
+    /// Calls the inputs one after the other in a process without earlier calls. If a call gets no answer, `is_over` is
+    /// set, which ends this sequence and the others.
     fn ask_in_a_row(
         &self,
         inputs: &[&str],
@@ -229,8 +226,7 @@ impl Runner<'_> {
         Ok(answers)
     }
 
-    /// Calls the inputs together in a process without earlier calls. `is_over` is set if a call got
-    /// no answer.
+    /// Calls the inputs together in a process without earlier calls. `is_over` is set if a call got no answer.
     fn ask_together(
         &self,
         inputs: &[&str],
@@ -281,8 +277,7 @@ impl Runner<'_> {
         Ok(answers)
     }
 
-    /// An answer in the form in which it is compared; none for a failure that does not depend on
-    /// the input.
+    /// An answer in the form in which it is compared; none for a failure that does not depend on the input.
     fn comparable(result: Result<Value, Box<Failure>>) -> Option<Comparable> {
         match result {
             Ok(value) => Some(Ok(value)),
@@ -293,8 +288,8 @@ impl Runner<'_> {
         }
     }
 
-    /// One call that does not belong to a task, with the same retries as a task. None if it got no
-    /// answer, because such a failure does not depend on the input.
+    /// One call that does not belong to a task, with the same retries as a task. None if it got no answer, because such
+    /// a failure does not depend on the input.
     fn ask_once(&self, target: &dyn Target, text: &str) -> anyhow::Result<Option<Comparable>> {
         let sample = sample(text, 1);
         let mut attempt = 1;

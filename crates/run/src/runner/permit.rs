@@ -1,5 +1,5 @@
-//! Decides when the next call may be made, by the limits of a model and by the rate limit. The rate
-//! limit spreads the starts evenly over the minute, across all jobs.
+//! Decides when the next call may be made, by the limits of a model and by the rate limit. The rate limit spreads the
+//! starts evenly over the minute, across all jobs.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
@@ -11,8 +11,7 @@ use kelvin_base::usage::Usage;
 use kelvin_system::signal::Interrupt;
 
 impl Runner<'_> {
-    /// Waits until the limits allow another call with this input. None if no more calls may be
-    /// made.
+    /// Waits until the limits allow another call with this input. None if no more calls may be made.
     pub(super) fn may_start(&self, input: &str) -> Option<Permit<'_>> {
         if self.memory.is_broken() {
             return None;
@@ -77,8 +76,7 @@ impl Pace {
     pub(super) fn wait(&self, interrupt: &Interrupt) -> bool {
         let start = {
             let mut next = self.next.lock().expect("nobody panics while holding it");
-            // An unused start is lost. If unused starts were saved, many calls would start at once
-            // after a pause.
+            // An unused start is lost. If unused starts were saved, many calls would start at once after a pause.
             let start = (*next).max(Instant::now());
             *next = start + self.step;
             start

@@ -36,12 +36,12 @@ pub struct Program<'a> {
     pub turns: Option<&'a TurnsPlace>,
 }
 
-/// A target that a probe calls, with the reader of its answers. Each step has its own runner, and
-/// so its own output folder, journal, cache and retries.
+/// A target that a probe calls, with the reader of its answers. Each step has its own runner, and so its own output
+/// folder, journal, cache and retries.
 #[derive(Clone)]
 pub struct Step<'a> {
-    /// The folder of its files within the folder of the probe; none for the first step, whose files
-    /// are in the folder of the probe itself.
+    /// The folder of its files within the folder of the probe; none for the first step, whose files are in the folder
+    /// of the probe itself.
     pub folder: Option<String>,
     /// The program that is called.
     pub program: Program<'a>,
@@ -50,8 +50,8 @@ pub struct Step<'a> {
 }
 
 impl Program<'_> {
-    /// The digest of the target and the declared environment: everything on which an answer depends
-    /// besides the input and the code. An unset variable differs from an empty one.
+    /// The digest of the target and the declared environment: everything on which an answer depends besides the input
+    /// and the code. An unset variable differs from an empty one.
     pub fn digest(&self, config: &Config) -> Digest {
         let mut fields = Fields::of("kelvin/command/v1")
             .field("run", &*self.target.text())
@@ -69,8 +69,7 @@ impl Program<'_> {
     }
 }
 
-/// The rules of a configuration for its calls: their limits, and the conditions on which their
-/// answers depend.
+/// The rules of a configuration for its calls: their limits, and the conditions on which their answers depend.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// The path of the configuration as it was given, for messages.
@@ -95,8 +94,8 @@ pub struct Rules {
     pub tools: Tools,
     /// The digest of the environment of the job, if there is one.
     pub around: Option<Digest>,
-    /// The digest of everything that defines what is measured. A run continues an earlier run only
-    /// if the digests are equal.
+    /// The digest of everything that defines what is measured. A run continues an earlier run only if the digests are
+    /// equal.
     pub measured: Digest,
     /// Where the inputs of the probe come from; absolute.
     pub cases: PathBuf,
@@ -152,22 +151,20 @@ impl Rules {
 pub struct RunnerSettings<'a> {
     /// The settings of the configuration for the calls.
     pub rules: Rules,
-    /// The output folder; absolute. The runner creates it if it does not exist, locks it, and marks
-    /// it as an output of this program.
+    /// The output folder; absolute. The runner creates it if it does not exist, locks it, and marks it as an output of
+    /// this program.
     pub out: &'a Path,
     /// Whether the folder is emptied, or the run continues from its content.
     pub start: Start,
     /// The fingerprint of the pipeline's code; without it, no answer is cached or reused.
     pub fingerprint: Option<Digest>,
-    /// Detects a change of this code; after a change, no answer is stored and no more calls are
-    /// made.
+    /// Detects a change of this code; after a change, no answer is stored and no more calls are made.
     pub watch: Option<&'a Watch>,
     /// Extracts from the answers the value that the probe needs.
     pub reader: &'a dyn Reader,
     /// Receives the events of the run.
     pub observer: &'a dyn Observer,
-    /// Extracts from every invocation the value that another probe needs; none if no other probe
-    /// needs one.
+    /// Extracts from every invocation the value that another probe needs; none if no other probe needs one.
     pub observing: Option<Observing<'a>>,
 }
 

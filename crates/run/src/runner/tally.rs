@@ -16,8 +16,7 @@ pub(super) struct Tally {
     cache_hits: AtomicUsize,
     resumed: AtomicUsize,
     nanoseconds: AtomicU64,
-    /// The tokens that the calls of this run used, and the tokens of all its answers, including
-    /// stored ones.
+    /// The tokens that the calls of this run used, and the tokens of all its answers, including stored ones.
     usage: Mutex<[Option<Usage>; 2]>,
 }
 

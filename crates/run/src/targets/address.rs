@@ -57,9 +57,8 @@ impl Address {
         self.0.as_str().is_some_and(str::is_empty)
     }
 
-    /// The command line in the form of the configuration; for any other target, the JSON text of
-    /// all settings on which its answers depend. Two addresses with the same text reach the same
-    /// pipeline.
+    /// The command line in the form of the configuration; for any other target, the JSON text of all settings on which
+    /// its answers depend. Two addresses with the same text reach the same pipeline.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.0 {
             Value::String(line) => Cow::Borrowed(line),
@@ -85,8 +84,7 @@ impl Address {
             .map_or(true, |(kind, settings)| kind.runs_code(settings))
     }
 
-    /// Whether a process of the pipeline stays in memory between calls, so that it may remember
-    /// earlier calls.
+    /// Whether a process of the pipeline stays in memory between calls, so that it may remember earlier calls.
     pub fn stays(&self) -> bool {
         self.kind().is_ok_and(|(kind, _)| kind.stays())
     }
@@ -184,8 +182,8 @@ impl JsonSchema for Address {
 }
 
 impl ModelSettings {
-    /// The address of a chat call: the input of the call is the user's message, and the output is
-    /// the text of the answer.
+    /// The address of a chat call: the input of the call is the user's message, and the output is the text of the
+    /// answer.
     pub fn chat(&self, asking: &Asking) -> Address {
         Address::of(KEY, self.chat_call(asking))
     }
@@ -208,8 +206,8 @@ impl Address {
         }
     }
 
-    /// The address together with the declared settings of the model that it names. The function
-    /// finds a model by its name.
+    /// The address together with the declared settings of the model that it names. The function finds a model by its
+    /// name.
     ///
     /// # Errors
     ///

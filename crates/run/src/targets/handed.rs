@@ -1,7 +1,6 @@
-//! The data that a call passes to the pipeline: one input, or the turns of a conversation one after
-//! the other. The answer to the last turn is the output of the call. All turns share a token that
-//! is drawn for each call, so it reveals nothing about the case, the variant or the repeat. A call
-//! that is repeated is another conversation.
+//! The data that a call passes to the pipeline: one input, or the turns of a conversation one after the other. The
+//! answer to the last turn is the output of the call. All turns share a token that is drawn for each call, so it
+//! reveals nothing about the case, the variant or the repeat. A call that is repeated is another conversation.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -55,8 +54,8 @@ impl TurnsPlace {
         serde_json::from_str(value.get()).ok()
     }
 
-    /// A conversation for people who read the folder of its call: a JSON array with the turns of an
-    /// input and their outputs, as far as there are any.
+    /// A conversation for people who read the folder of its call: a JSON array with the turns of an input and their
+    /// outputs, as far as there are any.
     pub(crate) fn conversation(&self, input: &str, outputs: &[&[u8]]) -> Vec<u8> {
         let turns = self.find(input).unwrap_or_default();
         let lines = turns.iter().zip(1..).map(|(turn, number)| {

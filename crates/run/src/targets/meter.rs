@@ -1,5 +1,5 @@
-//! Limits the calls of one model: how many are made at the same time, and how many in total. All
-//! runners of this process share the meter of a model, for all purposes.
+//! Limits the calls of one model: how many are made at the same time, and how many in total. All runners of this
+//! process share the meter of a model, for all purposes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub struct Meter {
     /// The name of the model.
     name: String,
-    /// Whether the meter counts the calls of judges. They have a separate limit, so that neither a
-    /// judge nor a pipeline uses up the other's calls.
+    /// Whether the meter counts the calls of judges. They have a separate limit, so that neither a judge nor a pipeline
+    /// uses up the other's calls.
     is_of_judges: bool,
     limits: CallLimits,
     state: Mutex<MeterState>,

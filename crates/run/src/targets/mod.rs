@@ -1,5 +1,5 @@
-//! The ways to reach a pipeline. A [`Target`] makes one call of the pipeline; everything around the
-//! call (retries, the cache, the rate limit, the files of the run) is done by `run`.
+//! The ways to reach a pipeline. A [`Target`] makes one call of the pipeline; everything around the call (retries, the
+//! cache, the rate limit, the files of the run) is done by `run`.
 //!
 //! Each target is one file or one folder in this folder, and one line in the registry.
 
@@ -47,8 +47,8 @@ pub trait Target: Sync {
     /// Calls the pipeline once, and puts its answer into `output`, which is empty before.
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended;
 
-    /// Whether the pipeline itself writes the output file of a call. If not, the run writes that
-    /// file, because the folder of a run contains every output.
+    /// Whether the pipeline itself writes the output file of a call. If not, the run writes that file, because the
+    /// folder of a run contains every output.
     fn writes_the_output_file(&self) -> bool {
         false
     }
@@ -67,20 +67,20 @@ pub trait Target: Sync {
         Ok(())
     }
 
-    /// The limits of the called model; none if no model is called. The run asks for them before
-    /// every call, so a target that wraps another one has to forward this.
+    /// The limits of the called model; none if no model is called. The run asks for them before every call, so a target
+    /// that wraps another one has to forward this.
     fn meter(&self) -> Option<&Meter> {
         None
     }
 
-    /// The same pipeline in the state before its first call. None if no call can leave data in
-    /// memory for the next one, because each has its own process, or because a model is called.
+    /// The same pipeline in the state before its first call. None if no call can leave data in memory for the next one,
+    /// because each has its own process, or because a model is called.
     fn afresh(&self) -> Option<FreshTarget<'_>> {
         None
     }
 
-    /// Makes calls that start at the same time, in this order, in one process that handles several.
-    /// Only called if [`afresh`](Self::afresh) says that this is possible.
+    /// Makes calls that start at the same time, in this order, in one process that handles several. Only called if
+    /// [`afresh`](Self::afresh) says that this is possible.
     fn call_together(&self, calls: &[Invocation<'_>]) -> Vec<(Ended, Vec<u8>)> {
         let one = |call| {
             let mut output = Vec::new();
@@ -104,13 +104,12 @@ pub trait Target: Sync {
 pub struct FreshTarget<'a> {
     /// The pipeline.
     pub target: Box<dyn Target + 'a>,
-    /// The word for the process or service that stays in memory from one call to the next, for
-    /// messages.
+    /// The word for the process or service that stays in memory from one call to the next, for messages.
     pub noun: &'static str,
     /// Whether this is the same process or service as before, because there can be only one.
     pub remembers: bool,
-    /// The key of the configuration that lets one process handle several calls at once; none if it
-    /// handles one at a time.
+    /// The key of the configuration that lets one process handle several calls at once; none if it handles one at a
+    /// time.
     pub together: Option<&'static str>,
 }
 
@@ -120,16 +119,15 @@ pub struct FreshTarget<'a> {
 pub struct Invocation<'a> {
     /// The input.
     pub input: &'a str,
-    /// A file with the input, unless the target [needs none](Target::premises). Its path does not
-    /// reveal whether the input is an original or a variant.
+    /// A file with the input, unless the target [needs none](Target::premises). Its path does not reveal whether the
+    /// input is an original or a variant.
     pub input_file: &'a Path,
     /// The file for the output. It does not exist before the call.
     pub output_file: &'a Path,
-    /// The number of this repeat of the input, from 1. A pipeline that gets variants must not know
-    /// it.
+    /// The number of this repeat of the input, from 1. A pipeline that gets variants must not know it.
     pub repeat: usize,
-    /// A text that differs between the repeats of an input and depends only on the input and the
-    /// repeat. The pipeline gets it as `KELVIN_SAMPLE`.
+    /// A text that differs between the repeats of an input and depends only on the input and the repeat. The pipeline
+    /// gets it as `KELVIN_SAMPLE`.
     pub sample: &'a str,
     /// The folder in which the call is made; none for the folder of the configuration.
     pub workplace: Option<Workplace<'a>>,
@@ -181,15 +179,15 @@ pub struct Reply {
     pub streams: Streams,
     /// The tokens that the call used, if a model was called.
     pub usage: Option<Usage>,
-    /// The name of the model that answered, as reported by the server; none if the server reports
-    /// none, and for a command. It may differ from the declared name, which can be an alias.
+    /// The name of the model that answered, as reported by the server; none if the server reports none, and for a
+    /// command. It may differ from the declared name, which can be an alias.
     pub served: Option<String>,
     /// The server's identification of its system state (`system_fingerprint`), if it reports one.
     pub fingerprint: Option<String>,
     /// How long the server asks to wait before another attempt.
     pub retry_after: Option<Duration>,
-    /// Whether this call was the first answer of a process or service that stays in memory. The
-    /// time of such a call includes starting, importing and loading.
+    /// Whether this call was the first answer of a process or service that stays in memory. The time of such a call
+    /// includes starting, importing and loading.
     pub is_first: bool,
     /// The answer of the pipeline itself, if a wrapping target has replaced the output.
     pub own_output: Option<Vec<u8>>,
@@ -253,9 +251,8 @@ pub trait TargetKind: Sync {
     /// A [`Misuse`] that describes the problem of the settings.
     fn open(&self, settings: &Value, site: &TargetSite) -> Result<Box<dyn Target>, Misuse>;
 
-    /// The settings on which the answers depend. By default these are all settings. A kind can
-    /// leave some out: a price, for instance, changes no answer, so stored answers stay valid when
-    /// it changes.
+    /// The settings on which the answers depend. By default these are all settings. A kind can leave some out: a price,
+    /// for instance, changes no answer, so stored answers stay valid when it changes.
     fn identity(&self, settings: &Value) -> Value {
         settings.clone()
     }
@@ -266,15 +263,14 @@ pub trait TargetKind: Sync {
         true
     }
 
-    /// The command line that is started, in which programs and files are searched for; none if the
-    /// settings are searched instead.
+    /// The command line that is started, in which programs and files are searched for; none if the settings are
+    /// searched instead.
     fn line(&self, settings: &Value) -> Option<String> {
         let _ = settings;
         None
     }
 
-    /// Whether a process of the pipeline stays in memory between calls, so that it may remember
-    /// earlier calls.
+    /// Whether a process of the pipeline stays in memory between calls, so that it may remember earlier calls.
     fn stays(&self) -> bool {
         false
     }
@@ -302,8 +298,8 @@ pub trait TargetKind: Sync {
         ))
     }
 
-    /// Whether the same process answers, regardless of the checked-out commit: then measuring both
-    /// a base and a change now shows no difference.
+    /// Whether the same process answers, regardless of the checked-out commit: then measuring both a base and a change
+    /// now shows no difference.
     fn is_of_no_commit(&self, settings: &Value) -> bool {
         let _ = settings;
         false

@@ -1,6 +1,5 @@
-//! Everything outside its code that the command of a pipeline uses: programs, their interpreters
-//! and packages, and files that the command names. Git knows none of them, and another version may
-//! answer differently.
+//! Everything outside its code that the command of a pipeline uses: programs, their interpreters and packages, and
+//! files that the command names. Git knows none of them, and another version may answer differently.
 
 mod named;
 mod of_project;
@@ -15,8 +14,8 @@ use kelvin_base::digest::{Digest, Fields};
 use named::{Named, content};
 pub(super) use of_project::files_of_project;
 
-/// Names of files that list the installed packages. They are in the folder of the configuration, or
-/// above it within the repository.
+/// Names of files that list the installed packages. They are in the folder of the configuration, or above it within the
+/// repository.
 const LOCKS: [&str; 23] = [
     "Cargo.lock",
     "Gemfile.lock",
@@ -43,8 +42,7 @@ const LOCKS: [&str; 23] = [
     "yarn.lock",
 ];
 
-/// The digest of each program and file by name, as far as it can be known without starting a
-/// program.
+/// The digest of each program and file by name, as far as it can be known without starting a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tools {
     /// The programs that are started, and the files that the command itself names.
@@ -54,9 +52,8 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// The tools of a pipeline whose configuration is in `root`, and of the script that prepares
-    /// the machine. If globs define the files of the pipeline, they also decide about the files
-    /// that the command names.
+    /// The tools of a pipeline whose configuration is in `root`, and of the script that prepares the machine. If globs
+    /// define the files of the pipeline, they also decide about the files that the command names.
     pub(super) fn of(
         target: &Address,
         root: &Path,
@@ -129,9 +126,8 @@ fn digest<'a>(parts: impl Iterator<Item = (&'a String, &'a Digest)>) -> Digest {
         .digest()
 }
 
-/// The variables in a command, with their values. Variables with secrets are left out: they change
-/// from time to time although the answers do not, and a weak secret could be guessed from its
-/// digest.
+/// The variables in a command, with their values. Variables with secrets are left out: they change from time to time
+/// although the answers do not, and a weak secret could be guessed from its digest.
 fn variables(text: &str) -> BTreeMap<String, String> {
     let gives_access = |name: &str| {
         let name = name.to_ascii_uppercase();

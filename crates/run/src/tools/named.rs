@@ -63,8 +63,7 @@ impl<'a> Named<'a> {
         scripts
     }
 
-    /// Adds files and folders that a script names, except those to which the script obviously
-    /// writes.
+    /// Adds files and folders that a script names, except those to which the script obviously writes.
     pub(super) fn script(&mut self, script: &NamedScript) {
         let written = match script.is_of_a_shell {
             true => written(&script.text),
@@ -103,8 +102,7 @@ impl<'a> Named<'a> {
         is_there
     }
 
-    /// Adds a folder of the project. A folder outside the project, or one that contains it, has too
-    /// many other files.
+    /// Adds a folder of the project. A folder outside the project, or one that contains it, has too many other files.
     fn folder(&mut self, word: &str) {
         let path = Path::new(word);
         let inside = path
@@ -140,8 +138,8 @@ impl<'a> Named<'a> {
     }
 }
 
-/// The files below a folder, without the output of Kelvin runs. Links to folders are not followed,
-/// because they may lead back to a parent.
+/// The files below a folder, without the output of Kelvin runs. Links to folders are not followed, because they may
+/// lead back to a parent.
 fn list(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
     let is_of_kelvin = [OUTPUT_MARK, "CACHEDIR.TAG"];
     if is_of_kelvin.iter().any(|mark| folder.join(mark).exists()) {

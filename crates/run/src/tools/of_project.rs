@@ -1,9 +1,7 @@
-//! The project files that make up a program: those that its command names, and the scripts that
-//! these files name.
+//! The project files that make up a program: those that its command names, and the scripts that these files name.
 //!
-//! Their digest has to be the same on a laptop and on a runner, and before and after a run. So
-//! programs and packages of the machine are left out, and so are data that a script names, because
-//! the script may write them.
+//! Their digest has to be the same on a laptop and on a runner, and before and after a run. So programs and packages of
+//! the machine are left out, and so are data that a script names, because the script may write them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,8 +9,7 @@ use std::path::{Path, PathBuf};
 use super::named::{NamedScript, content, words, written};
 use kelvin_base::digest::{Digest, Fields};
 
-/// The extensions of scripts and of templates for prompts. A file that only a script names needs
-/// one of them to count.
+/// The extensions of scripts and of templates for prompts. A file that only a script names needs one of them to count.
 const OF_SCRIPTS: [&str; 20] = [
     "bash", "cjs", "jinja", "jinja2", "j2", "jl", "js", "lua", "md", "mjs", "php", "pl", "prompt",
     "py", "r", "rb", "sh", "tmpl", "ts", "zsh",
@@ -20,8 +17,8 @@ const OF_SCRIPTS: [&str; 20] = [
 /// How many files are examined at most.
 const MOST_FILES: usize = 500;
 
-/// The digest of the files of the project in `root` that make up the program of a command; none if
-/// the command names none.
+/// The digest of the files of the project in `root` that make up the program of a command; none if the command names
+/// none.
 pub(crate) fn files_of_project(command: &str, root: &Path) -> Option<Digest> {
     let root = root.canonicalize().ok()?;
     let mut found = BTreeMap::new();

@@ -12,9 +12,8 @@ use crate::targets::Address;
 /// The longest chain of interpreters: a script may name an interpreter that is a script.
 const DEEPEST: usize = 4;
 
-/// All programs that the words of a command name, since a command may start several, or start one
-/// through another, such as `env`. If a program is a script, its interpreter is included, and so
-/// on.
+/// All programs that the words of a command name, since a command may start several, or start one through another, such
+/// as `env`. If a program is a script, its interpreter is included, and so on.
 pub(super) fn programs_of_command(target: &Address, root: &Path) -> BTreeSet<PathBuf> {
     let mut found = chain(found(target, root), root);
     found.extend(of_script(&target.line(), root));

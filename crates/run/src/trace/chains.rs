@@ -43,8 +43,7 @@ impl<'t> Chain<'t> {
 }
 
 impl<'t> ChainVersion<'t> {
-    /// The newest traces that count, at most this many. A trace that waits for a person's decision
-    /// does not count.
+    /// The newest traces that count, at most this many. A trace that waits for a person's decision does not count.
     pub fn newest(&self, most: usize) -> Vec<&'t ChainTrace> {
         let counting = self.traces.iter().copied().filter(|trace| !trace.is_open());
         let mut newest: Vec<&ChainTrace> = counting.rev().take(most).collect();
@@ -53,8 +52,8 @@ impl<'t> ChainVersion<'t> {
     }
 }
 
-/// Sorts traces. Versions are in the order of semantic versioning. If a version of a chain is not
-/// semantic, the versions of that chain are in the order in which they were first run.
+/// Sorts traces. Versions are in the order of semantic versioning. If a version of a chain is not semantic, the
+/// versions of that chain are in the order in which they were first run.
 pub fn chains(traces: &[ChainTrace]) -> Chains<'_> {
     let mut found = Chains::default();
     let mut all: BTreeMap<&str, BTreeMap<&str, Vec<&ChainTrace>>> = BTreeMap::new();

@@ -39,8 +39,8 @@ pub struct Malformed {
     pub why: String,
 }
 
-/// Reads all traces below a path: files that end in `.yaml`, `.yml`, `.json` or `.jsonl`. A file
-/// that cannot be read is reported, and the others are still read.
+/// Reads all traces below a path: files that end in `.yaml`, `.yml`, `.json` or `.jsonl`. A file that cannot be read is
+/// reported, and the others are still read.
 ///
 /// # Errors
 ///
@@ -106,8 +106,8 @@ fn is_named_so(path: &Path) -> bool {
     matches!(ending, Some("yaml" | "yml" | "json" | "jsonl"))
 }
 
-/// The values of a file that should be traces: a single value, the entries of a list or of a list
-/// under `traces`, the documents of a stream, or the lines of a file.
+/// The values of a file that should be traces: a single value, the entries of a list or of a list under `traces`, the
+/// documents of a stream, or the lines of a file.
 fn values(file: &Path) -> Result<Vec<Result<Value, String>>, String> {
     let size = fs::metadata(file).map_err(|error| error.to_string())?.len();
     if size > LARGEST {

@@ -1,5 +1,5 @@
-//! Traces of chains that another tool has recorded: the result of each run of a chain and of its
-//! steps. They are only read, never run; other modules compute figures from them.
+//! Traces of chains that another tool has recorded: the result of each run of a chain and of its steps. They are only
+//! read, never run; other modules compute figures from them.
 
 mod chains;
 mod folder;
@@ -132,8 +132,7 @@ impl ChainTrace {
         self.version.as_deref().or_else(of_address).unwrap_or("")
     }
 
-    /// Whether a person still has to decide about the trace; until then it is not part of any
-    /// figure.
+    /// Whether a person still has to decide about the trace; until then it is not part of any figure.
     pub fn is_open(&self) -> bool {
         let mut steps = self.steps.iter();
         self.status == TraceStatus::Gated && !steps.any(|step| step.gate_resolution.is_some())

@@ -26,8 +26,8 @@ pub(crate) struct Leaf {
     output: PathBuf,
     /// Whether the input and output of an earlier run may be in the folder.
     pub(super) reused: bool,
-    /// Whether the folder exists. The folder of a call can become the folder of its task, so this
-    /// folder is created only when it is needed.
+    /// Whether the folder exists. The folder of a call can become the folder of its task, so this folder is created
+    /// only when it is needed.
     is_made: Cell<bool>,
 }
 
@@ -73,8 +73,7 @@ impl Leaf {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 DirBuilder::new().recursive(true).create(&self.path)
             }
-            // Another repeat of the same input has already created the folder, because it needed a
-            // folder within it.
+            // Another repeat of the same input has already created the folder, because it needed a folder within it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             made => made,
         };
@@ -83,8 +82,8 @@ impl Leaf {
         Ok(())
     }
 
-    /// Moves another folder to this path. Returns false if this folder already exists and is not
-    /// empty, or if the other folder cannot be moved; then nothing has changed.
+    /// Moves another folder to this path. Returns false if this folder already exists and is not empty, or if the other
+    /// folder cannot be moved; then nothing has changed.
     pub(super) fn take_folder(&self, from: &Path) -> bool {
         if self.is_made.get() {
             return false;
@@ -102,9 +101,8 @@ impl Leaf {
         moved.is_ok()
     }
 
-    /// Moves a file to the path of the input, if it has exactly the text of the input. Returns
-    /// false if it has another text, is not a regular file or cannot be moved; then nothing has
-    /// changed.
+    /// Moves a file to the path of the input, if it has exactly the text of the input. Returns false if it has another
+    /// text, is not a regular file or cannot be moved; then nothing has changed.
     pub(super) fn take_input(&self, from: &Path, text: &str) -> bool {
         holds(from, text.as_bytes()) && fs::rename(from, &self.input).is_ok()
     }
@@ -124,8 +122,8 @@ impl Leaf {
         read_if(&self.output, |length| length <= most)
     }
 
-    /// Removes the input and the output of an earlier run. During a call, no folder may reveal
-    /// under which name its text was stored before.
+    /// Removes the input and the output of an earlier run. During a call, no folder may reveal under which name its
+    /// text was stored before.
     pub(crate) fn clear(&self) -> anyhow::Result<()> {
         if !self.reused {
             return Ok(());
@@ -138,8 +136,8 @@ impl Leaf {
             })
     }
 
-    /// Writes a file completely or not at all. A file that already has these bytes is not touched;
-    /// any other is replaced, because writing into it would follow a link and wait for the disk.
+    /// Writes a file completely or not at all. A file that already has these bytes is not touched; any other is
+    /// replaced, because writing into it would follow a link and wait for the disk.
     fn write(&self, path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
         if self.reused && holds(path, bytes) {
             return Ok(());
@@ -151,8 +149,7 @@ impl Leaf {
             fs::rename(&part, path)
         };
         let written = create().or_else(|error| {
-            // A killed run has left an incomplete file, or something other than a file has this
-            // path.
+            // A killed run has left an incomplete file, or something other than a file has this path.
             let is_in_the_way = matches!(
                 error.kind(),
                 io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory
@@ -173,8 +170,8 @@ pub(super) fn holds(path: &Path, bytes: &[u8]) -> bool {
     read_if(path, |found| found == length).is_some_and(|found| found == bytes)
 }
 
-/// The bytes of a regular file, not of a link, whose length `is_wanted` accepts; none otherwise, or
-/// if it cannot be read.
+/// The bytes of a regular file, not of a link, whose length `is_wanted` accepts; none otherwise, or if it cannot be
+/// read.
 fn read_if(path: &Path, is_wanted: impl Fn(u64) -> bool) -> Option<Vec<u8>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut file = OpenOptions::new()

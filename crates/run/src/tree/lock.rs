@@ -32,8 +32,8 @@ pub(super) fn is_another(folder: &Path) -> bool {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] if it is a link or a file, if it contains files that this program did not write, or
-/// if another run has locked it.
+/// A [`Misuse`] if it is a link or a file, if it contains files that this program did not write, or if another run has
+/// locked it.
 pub(super) fn take(out: &Path) -> anyhow::Result<File> {
     let shown = out.display();
     let elsewhere = "name another folder with `--out`";

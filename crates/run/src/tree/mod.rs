@@ -1,5 +1,5 @@
-//! The output folder: locked, marked as a folder of this program, and with the layout
-//! `<case>/baseline` and `<case>/perturbations/<variant>`, each with `input.md` and `output.json`.
+//! The output folder: locked, marked as a folder of this program, and with the layout `<case>/baseline` and
+//! `<case>/perturbations/<variant>`, each with `input.md` and `output.json`.
 
 mod leaf;
 mod lock;
@@ -34,9 +34,8 @@ pub(super) struct Tree {
     input: &'static str,
 }
 
-/// The folders of an earlier run are reused instead of being removed and created again, which would
-/// take most of the time if most answers are already known. Folders that were not reused are
-/// removed at the end.
+/// The folders of an earlier run are reused instead of being removed and created again, which would take most of the
+/// time if most answers are already known. Folders that were not reused are removed at the end.
 #[derive(Debug, Default)]
 struct Old {
     /// The folders of this run.
@@ -46,13 +45,12 @@ struct Old {
 }
 
 impl Tree {
-    /// Creates the folder, or locks an existing folder of this program without changing its
-    /// content.
+    /// Creates the folder, or locks an existing folder of this program without changing its content.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`](kelvin_base::exit::Misuse) if this program did not create the folder, or if
-    /// another run has locked it.
+    /// A [`Misuse`](kelvin_base::exit::Misuse) if this program did not create the folder, or if another run has locked
+    /// it.
     pub(super) fn lock(out: &Path) -> anyhow::Result<Self> {
         let lock = lock::take(out)?;
         Ok(Self {
@@ -126,9 +124,8 @@ impl Tree {
         self.leaf(task).output(most)
     }
 
-    /// The folder of a task; it is created when a file is written to it. Of the files that an
-    /// earlier run has left in it, only the input and the output stay until they are replaced or
-    /// removed.
+    /// The folder of a task; it is created when a file is written to it. Of the files that an earlier run has left in
+    /// it, only the input and the output stay until they are replaced or removed.
     ///
     /// # Errors
     ///
@@ -154,9 +151,8 @@ impl Tree {
         Ok(leaf)
     }
 
-    /// Creates the place for one attempt of a call. `sample` identifies the text and the repeat. If
-    /// a process of an earlier attempt cannot be stopped, its files can never become the answer of
-    /// a later attempt.
+    /// Creates the place for one attempt of a call. `sample` identifies the text and the repeat. If a process of an
+    /// earlier attempt cannot be stopped, its files can never become the answer of a later attempt.
     ///
     /// # Errors
     ///
@@ -203,8 +199,8 @@ pub fn folder_of(out: &Path, case: &str, variant: Option<&str>, repeat: usize) -
     }
 }
 
-/// A name as a folder name. Names of cases and variants are already valid folder names; if one ever
-/// is not, it is changed, so that it cannot lead to another path.
+/// A name as a folder name. Names of cases and variants are already valid folder names; if one ever is not, it is
+/// changed, so that it cannot lead to another path.
 fn folder(name: &str) -> Cow<'_, str> {
     let is_folder = !name.is_empty()
         && name != "."

@@ -1,7 +1,7 @@
-//! The folder in which a call is made. It contains only the input, and its name reveals neither the
-//! case nor the variant. After the call, it becomes the folder of its task, or its files are moved
-//! to that folder. A call that leaves no files has only a file with such a name instead, since
-//! creating and removing a folder costs more than such a call.
+//! The folder in which a call is made. It contains only the input, and its name reveals neither the case nor the
+//! variant. After the call, it becomes the folder of its task, or its files are moved to that folder. A call that
+//! leaves no files has only a file with such a name instead, since creating and removing a folder costs more than such
+//! a call.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -16,13 +16,13 @@ use super::leaf::{self, Leaf, OUTPUT};
 use super::sweep;
 use kelvin_base::digest::Fields;
 
-/// The folder of the running calls. It is in the output folder, so that a command that finds its
-/// files by a mount or by a relative path finds them in the usual place. The name does not begin
-/// with a dot, since some programs skip hidden folders.
+/// The folder of the running calls. It is in the output folder, so that a command that finds its files by a mount or by
+/// a relative path finds them in the usual place. The name does not begin with a dot, since some programs skip hidden
+/// folders.
 pub(super) const CALLS: &str = "calls";
 
-/// Replaces the name of the folder of a call in the output of the call. The name differs from input
-/// to input, so an answer that repeats it would seem to react to every change.
+/// Replaces the name of the folder of a call in the output of the call. The name differs from input to input, so an
+/// answer that repeats it would seem to react to every change.
 pub const CALL: &str = "{call}";
 
 /// The files that are created for a call before it starts.
@@ -50,8 +50,8 @@ pub(crate) struct AttemptPlace {
 }
 
 impl AttemptPlace {
-    /// Creates the place with its input. Its name is a digest of the call; if equal calls run at
-    /// the same time, each takes the next free name.
+    /// Creates the place with its input. Its name is a digest of the call; if equal calls run at the same time, each
+    /// takes the next free name.
     pub(super) fn make(
         out: &Path,
         input: &str,
@@ -110,8 +110,8 @@ impl AttemptPlace {
         }
     }
 
-    /// Writes the input into the folder. If the run is killed, the file may be incomplete, but it
-    /// is not used, and the next run removes it.
+    /// Writes the input into the folder. If the run is killed, the file may be incomplete, but it is not used, and the
+    /// next run removes it.
     fn write_input(&self, text: &str) -> anyhow::Result<()> {
         fs::write(&self.input, text)
             .with_context(|| format!("failed to write `{}`", self.input.display()))
@@ -127,9 +127,8 @@ impl AttemptPlace {
         &self.output
     }
 
-    /// Moves the files that the call has left to the folder of its task, with the original input.
-    /// An input that the call has not changed is moved too, since creating a new file is the most
-    /// expensive part.
+    /// Moves the files that the call has left to the folder of its task, with the original input. An input that the
+    /// call has not changed is moved too, since creating a new file is the most expensive part.
     ///
     /// # Errors
     ///
@@ -169,8 +168,8 @@ impl AttemptPlace {
                 sweep::remove(&to)?;
                 fs::rename(&from, &to)
             });
-            // Files beside an output may belong to another user, e.g. the user of a container, so
-            // errors about them are ignored.
+            // Files beside an output may belong to another user, e.g. the user of a container, so errors about them are
+            // ignored.
             if name == OsStr::new(OUTPUT) {
                 moved.with_context(|| format!("failed to write `{}`", to.display()))?;
             }
@@ -181,14 +180,14 @@ impl AttemptPlace {
         }
     }
 
-    /// Whether the folder of the call can become the folder of its task without changes. The input
-    /// must be unchanged, no file may be named like the folder of a repeat, and the folder must
-    /// still belong to this user, so that the program can write into it and remove all of it.
+    /// Whether the folder of the call can become the folder of its task without changes. The input must be unchanged,
+    /// no file may be named like the folder of a repeat, and the folder must still belong to this user, so that the
+    /// program can write into it and remove all of it.
     fn may_stay_whole(&self, text: &str) -> bool {
         let is_as_made = fs::symlink_metadata(&self.made).is_ok_and(|data| {
             let mine = rustix::process::geteuid().as_raw();
-            // The folder belongs to this user, only this user may write to it, and it has no bits
-            // that change who may remove files.
+            // The folder belongs to this user, only this user may write to it, and it has no bits that change who may
+            // remove files.
             data.is_dir() && data.uid() == mine && data.mode() & 0o5702 == 0o700
         });
         let is_clean = |folder: fs::ReadDir| {
@@ -201,8 +200,8 @@ impl AttemptPlace {
             && fs::read_dir(&self.made).is_ok_and(is_clean)
     }
 
-    /// The bytes with the name of the folder replaced by [`CALL`]; none if they do not contain the
-    /// name. The name is also found in capital letters, since a program may have changed its case.
+    /// The bytes with the name of the folder replaced by [`CALL`]; none if they do not contain the name. The name is
+    /// also found in capital letters, since a program may have changed its case.
     pub(crate) fn without_name(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let name = self.name.as_bytes();
         let is_first = |byte: u8| {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::leaf::{INPUT, OUTPUT};
 use super::lock;
 
-/// Removes everything except files that are kept and the folders of tasks, which may be reused.
-/// Returns whether there are such folders.
+/// Removes everything except files that are kept and the folders of tasks, which may be reused. Returns whether there
+/// are such folders.
 pub(super) fn strip(out: &Path) -> io::Result<bool> {
     let mut left = false;
     for entry in fs::read_dir(out)? {
@@ -37,8 +37,8 @@ pub(super) fn strip(out: &Path) -> io::Result<bool> {
     Ok(left)
 }
 
-/// Removes everything from the folder of a task except its input and its output, and returns the
-/// folders of repeats. If the path is a file, a folder replaces it.
+/// Removes everything from the folder of a task except its input and its output, and returns the folders of repeats. If
+/// the path is a file, a folder replaces it.
 pub(super) fn reuse(leaf: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::symlink_metadata(leaf)?.is_dir() {
         fs::remove_file(leaf)?;
@@ -58,8 +58,8 @@ pub(super) fn reuse(leaf: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(repeats)
 }
 
-/// Removes the folders of tasks that this run has not used, and folders that have become empty.
-/// Files are not touched, since the reports of this run are among them.
+/// Removes the folders of tasks that this run has not used, and folders that have become empty. Files are not touched,
+/// since the reports of this run are among them.
 pub(super) fn unseen(out: &Path, seen: &HashSet<PathBuf>, repeats: &[PathBuf]) {
     // If a removal fails, the next run tries again.
     let sweep = |folder: &Path| {
@@ -89,9 +89,8 @@ fn folders(within: &Path) -> impl Iterator<Item = PathBuf> + use<> {
         .map(|entry| entry.path())
 }
 
-/// Removes everything except files that are kept, the journal, and the content of the task folders
-/// in `kept`, which also lists all their parent folders. Links are always removed, so that they
-/// cannot redirect a later write.
+/// Removes everything except files that are kept, the journal, and the content of the task folders in `kept`, which
+/// also lists all their parent folders. Links are always removed, so that they cannot redirect a later write.
 pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
     let mut folders = vec![out.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -116,8 +115,8 @@ pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a folder below `out` belongs to a task: `case/baseline`, `case/perturbations/variant`,
-/// or the folder of a repeat in one of these.
+/// Whether a folder below `out` belongs to a task: `case/baseline`, `case/perturbations/variant`, or the folder of a
+/// repeat in one of these.
 fn is_leaf(out: &Path, folder: &Path) -> bool {
     let Ok(below) = folder.strip_prefix(out) else {
         return false;
@@ -134,8 +133,7 @@ pub(super) fn is_repeat(name: &str) -> bool {
     name.starts_with("repeat-")
 }
 
-/// Removes a file, a link itself, or a folder with everything in it. A missing path is not an
-/// error.
+/// Removes a file, a link itself, or a folder with everything in it. A missing path is not an error.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     let removed = match fs::remove_file(path) {
         // Some systems report that the path is a folder, some that the operation is not permitted.

@@ -1,5 +1,4 @@
-//! Stubs for other systems, which have no action container, and no file that shows the environment
-//! of a process.
+//! Stubs for other systems, which have no action container, and no file that shows the environment of a process.
 
 use std::io;
 use std::path::Path;

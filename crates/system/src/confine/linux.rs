@@ -1,5 +1,5 @@
-//! The system calls of Linux. On Linux each thread has its own user, and inherits it from the
-//! thread that started it. So this process changes its user before it starts a second thread.
+//! The system calls of Linux. On Linux each thread has its own user, and inherits it from the thread that started it.
+//! So this process changes its user before it starts a second thread.
 
 use std::fs;
 use std::io;
@@ -21,29 +21,26 @@ const SOCKETS: [&str; 2] = ["/var/run/docker.sock", "/run/docker.sock"];
 /// A group with no rights.
 const NO_GROUP: u32 = 65534;
 
-/// Hides this process from others, and makes it the parent of all its descendants whose own parent
-/// has ended.
+/// Hides this process from others, and makes it the parent of all its descendants whose own parent has ended.
 pub fn begin() {
     hide();
-    // If the system refuses this, the supervisors still keep track of the processes that they
-    // started.
+    // If the system refuses this, the supervisors still keep track of the processes that they started.
     let _ = set_child_subreaper(Some(getpid()));
 }
 
-/// Hides the memory and the environment of this process from other processes of the same user.
-/// Starting another program undoes this.
+/// Hides the memory and the environment of this process from other processes of the same user. Starting another program
+/// undoes this.
 pub fn hide() {
     // If the system cannot do this, no other process could read this process anyway.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-/// Makes all processes that are started from now on run as the owner of a folder, and makes this
-/// process work as that user.
+/// Makes all processes that are started from now on run as the owner of a folder, and makes this process work as that
+/// user.
 ///
 /// # Errors
 ///
-/// Fails with the reason, in words that fit after "the pipeline is not kept apart:". Then nothing
-/// has changed.
+/// Fails with the reason, in words that fit after "the pipeline is not kept apart:". Then nothing has changed.
 pub fn become_apart(folder: &Path) -> Result<(), String> {
     if !getuid().is_root() {
         return Err("this container does not run as root".to_owned());
@@ -111,8 +108,8 @@ pub fn held(user: User) -> io::Result<()> {
     let gid = Gid::from_raw(user.gid);
     let uid = Uid::from_raw(user.uid);
     set_thread_groups(&[])?;
-    // If the right to do this is missing, that is harmless: `no_new_privs` below prevents programs
-    // from regaining rights.
+    // If the right to do this is missing, that is harmless: `no_new_privs` below prevents programs from regaining
+    // rights.
     for capability in CapabilitySet::all().iter() {
         let _ = remove_capability_from_bounding_set(capability);
     }
@@ -131,8 +128,8 @@ pub fn held(user: User) -> io::Result<()> {
     }
 }
 
-/// Runs `work` while all descendants of this process are stopped, so that the things that it
-/// inspects do not change, and no descendant can inspect the processes that are started for it.
+/// Runs `work` while all descendants of this process are stopped, so that the things that it inspects do not change,
+/// and no descendant can inspect the processes that are started for it.
 ///
 /// # Errors
 ///

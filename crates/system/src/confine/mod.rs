@@ -1,11 +1,10 @@
 //! Isolates the code of a change from this process, which has a token with write access.
 //!
-//! No other process may read the memory and the environment of this process, even if it has the
-//! same user. In the container of the action there is more protection: this process is root there,
-//! and the pipeline is not. The pipeline runs as the owner of the workspace, without capabilities,
-//! and not in the group of Docker's socket. This process works as that user too, so that its files
-//! belong to that user. It becomes root again only to start a process and to end those of the
-//! pipeline.
+//! No other process may read the memory and the environment of this process, even if it has the same user. In the
+//! container of the action there is more protection: this process is root there, and the pipeline is not. The pipeline
+//! runs as the owner of the workspace, without capabilities, and not in the group of Docker's socket. This process
+//! works as that user too, so that its files belong to that user. It becomes root again only to start a process and to
+//! end those of the pipeline.
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
@@ -24,8 +23,7 @@ use elsewhere as system;
 use linux as system;
 pub use system::{alone, as_root, become_apart, begin, end_all, held, hide};
 
-/// The search path for programs that run together with the token. Only root can write to these
-/// folders.
+/// The search path for programs that run together with the token. Only root can write to these folders.
 pub const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The user of the pipeline.
@@ -37,8 +35,7 @@ pub struct User {
     pub gid: u32,
 }
 
-/// The user, which is set once, before any process is started; none if the pipeline has the rights
-/// of this process.
+/// The user, which is set once, before any process is started; none if the pipeline has the rights of this process.
 static USER: OnceLock<User> = OnceLock::new();
 
 /// The user of the pipeline; none if it has the rights of this process.
@@ -62,10 +59,9 @@ impl User {
     }
 }
 
-/// The variables that a pipeline and its `setup` do not get, although the runner of a workflow
-/// gives them to this program: a token with write access, and the files through which a step gives
-/// commands to the workflow. A pipeline that wrote to one of these files by accident would change
-/// the outputs, the summary or the later steps.
+/// The variables that a pipeline and its `setup` do not get, although the runner of a workflow gives them to this
+/// program: a token with write access, and the files through which a step gives commands to the workflow. A pipeline
+/// that wrote to one of these files by accident would change the outputs, the summary or the later steps.
 const NAMES: [&str; 11] = [
     "INPUT_TOKEN",
     "KELVIN_TEAMS_TOKEN",
@@ -80,8 +76,8 @@ const NAMES: [&str; 11] = [
     "GITHUB_STEP_SUMMARY",
 ];
 
-/// Removes the given variables from the environment of a process that is about to be started, since
-/// other processes may read its environment.
+/// Removes the given variables from the environment of a process that is about to be started, since other processes may
+/// read its environment.
 pub fn withhold(command: &mut Command) {
     for name in NAMES {
         command.env_remove(name);

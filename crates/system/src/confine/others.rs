@@ -1,5 +1,5 @@
-//! Stops and ends the descendants of this process. It becomes the parent of each descendant whose
-//! own parent has ended, so none can escape.
+//! Stops and ends the descendants of this process. It becomes the parent of each descendant whose own parent has ended,
+//! so none can escape.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,5 +1,5 @@
-//! The git repository around a folder, and the committed versions of a file. It is read with
-//! libgit2, which cannot read reftables.
+//! The git repository around a folder, and the committed versions of a file. It is read with libgit2, which cannot read
+//! reftables.
 
 mod process;
 
@@ -115,15 +115,14 @@ impl Repository {
         Ok(Self { opened, trusted })
     }
 
-    /// The git setting that makes the system's `git` accept a repository of another user that was
-    /// opened on purpose.
+    /// The git setting that makes the system's `git` accept a repository of another user that was opened on purpose.
     pub fn trust(&self) -> Option<String> {
         let top = self.trusted.as_deref()?;
         Some(format!("safe.directory={}", top.display()))
     }
 
-    /// Makes a reference point to a commit. With `from`, the reference must point to that commit
-    /// before (none: it must not exist). Returns whether it did.
+    /// Makes a reference point to a commit. With `from`, the reference must point to that commit before (none: it must
+    /// not exist). Returns whether it did.
     ///
     /// # Errors
     ///
@@ -177,8 +176,7 @@ impl std::fmt::Display for Closed {
 
 impl std::error::Error for Closed {}
 
-/// Why the existing repository cannot be read; none if there is no repository, or if it can be
-/// read.
+/// Why the existing repository cannot be read; none if there is no repository, or if it can be read.
 pub fn unread(root: &Path) -> Option<String> {
     match Repository::around(root, AcceptedOwners::Anybody) {
         Err(Closed::Unread(why)) => Some(why),
@@ -238,9 +236,8 @@ pub enum VersionsEnd {
     Shallow,
 }
 
-/// Passes on the versions of a file along the first parents from `HEAD` for as long as `more`
-/// returns true. The commit of a version is the oldest one that contains it. None if the file is in
-/// no repository or not committed.
+/// Passes on the versions of a file along the first parents from `HEAD` for as long as `more` returns true. The commit
+/// of a version is the oldest one that contains it. None if the file is in no repository or not committed.
 pub fn versions(file: &Path, more: &mut dyn FnMut(Version) -> bool) -> Option<VersionsEnd> {
     let folder = file.parent()?;
     let repository = Repository::around(folder, AcceptedOwners::Anybody).ok()?;

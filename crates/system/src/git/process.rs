@@ -22,8 +22,8 @@ const OF_ANOTHER: [&str; 10] = [
     "GIT_PREFIX",
 ];
 
-/// Starts git. If the pipeline has its own user, git runs as that user, except for a git with a
-/// token, which that user must not be able to inspect. `top`: the top of the current work tree.
+/// Starts git. If the pipeline has its own user, git runs as that user, except for a git with a token, which that user
+/// must not be able to inspect. `top`: the top of the current work tree.
 ///
 /// # Errors
 ///
@@ -58,8 +58,8 @@ pub fn start(mut command: Command, top: &Path, has_token: bool) -> io::Result<Ch
     confine::as_root(|| command.spawn())
 }
 
-/// The folders of the search path in which a change cannot put its own `git`: absolute folders
-/// outside its work tree. The output of git decides which commit the change is compared with.
+/// The folders of the search path in which a change cannot put its own `git`: absolute folders outside its work tree.
+/// The output of git decides which commit the change is compared with.
 fn outside(path: &OsStr, top: &Path) -> OsString {
     let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let top = real(top);

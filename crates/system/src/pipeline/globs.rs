@@ -1,5 +1,4 @@
-//! Lists the files that match globs, without git. Links are followed, since the pipeline reads
-//! through them.
+//! Lists the files that match globs, without git. Links are followed, since the pipeline reads through them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};

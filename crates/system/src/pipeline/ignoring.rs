@@ -1,6 +1,5 @@
-//! The lines for a `.gitignore` for the files that a run has left. A line that covers too much
-//! would hide people's work from git, so a file is named exactly, unless several files of the run
-//! show that their names change.
+//! The lines for a `.gitignore` for the files that a run has left. A line that covers too much would hide people's work
+//! from git, so a file is named exactly, unless several files of the run show that their names change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,8 +8,7 @@ use super::MADE_FOLDERS;
 use super::made::{Kind, kind};
 use super::repository::escaped;
 
-/// Extensions that nobody uses for code, a prompt or a setting: for these, a line may cover a whole
-/// folder.
+/// Extensions that nobody uses for code, a prompt or a setting: for these, a line may cover a whole folder.
 const PLAIN_DATA: [&str; 32] = [
     "arrow",
     "avro",
@@ -50,10 +48,9 @@ const SHORTEST_HEX: usize = 6;
 /// Longer words are written as `*` after one digit.
 const LONGEST_WORD: usize = 64;
 
-/// The lines for `files`, whose paths are relative to the top of the repository. `later` are files
-/// of the same kinds that were created during the run: they show that names change, but get no line
-/// of their own. If a file of the `code` with the same extension is beside them, each file is named
-/// exactly.
+/// The lines for `files`, whose paths are relative to the top of the repository. `later` are files of the same kinds
+/// that were created during the run: they show that names change, but get no line of their own. If a file of the `code`
+/// with the same extension is beside them, each file is named exactly.
 pub(super) fn lines<'a>(
     files: impl Iterator<Item = &'a [u8]>,
     later: impl Iterator<Item = &'a str>,
@@ -81,8 +78,7 @@ pub(super) fn lines<'a>(
         };
         let alike = alike.get(&kind).unwrap_or(&none);
         let (folder, ending) = kind;
-        // At the top level, a line for all of them would also cover files that do not come from the
-        // pipeline.
+        // At the top level, a line for all of them would also cover files that do not come from the pipeline.
         if alike.len() > 1 && !folder.is_empty() && PLAIN_DATA.contains(&&*ending) {
             return format!("/{}/*.{}", escaped(&folder), escaped(&ending));
         }
@@ -109,8 +105,8 @@ enum PatternPiece<'a> {
     Own(&'a str),
 }
 
-/// The line for all files whose names differ from this one only in numbers or random words; none if
-/// there is no other such file, or if the name consists of a single random word.
+/// The line for all files whose names differ from this one only in numbers or random words; none if there is no other
+/// such file, or if the name consists of a single random word.
 fn pattern(name: &str, alike: &BTreeSet<&str>) -> Option<String> {
     let (folder, file) = name.rsplit_once('/').map_or(("", name), |parts| parts);
     let own = pieces(file);

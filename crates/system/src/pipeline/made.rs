@@ -1,9 +1,8 @@
 //! Files that the pipeline creates itself in the repository, although git does not ignore them.
 //!
-//! The file system does not record who created a file. The first call of a run is made alone, so a
-//! file that is new afterwards was created by this call, or by another program in those seconds. So
-//! only data files count: a possible program, prompt or setting is never treated as a file of the
-//! pipeline.
+//! The file system does not record who created a file. The first call of a run is made alone, so a file that is new
+//! afterwards was created by this call, or by another program in those seconds. So only data files count: a possible
+//! program, prompt or setting is never treated as a file of the pipeline.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,8 +27,7 @@ pub(super) type Kind = (String, String);
 pub struct Made {
     /// The names of these files.
     files: BTreeSet<String>,
-    /// Folders and extensions that only these files have: the next call may create such a file with
-    /// another name.
+    /// Folders and extensions that only these files have: the next call may create such a file with another name.
     kinds: BTreeSet<Kind>,
     /// The files that existed before, as far as known; the pipeline created none of them.
     #[serde(skip)]
@@ -83,8 +81,7 @@ impl Made {
         self.files.contains(name) || kind(name).is_some_and(|kind| self.kinds.contains(&kind))
     }
 
-    /// Checks and adds a file that is new after the first call. `files` are those that existed
-    /// before.
+    /// Checks and adds a file that is new after the first call. `files` are those that existed before.
     pub(super) fn learn(&mut self, name: &[u8], entry: &CodeFile, files: &Files) {
         let Some(name) = data(name, entry) else {
             return;

@@ -1,5 +1,4 @@
-//! The fingerprint of the pipeline's code: the files that git sees in the work tree, or that match
-//! globs.
+//! The fingerprint of the pipeline's code: the files that git sees in the work tree, or that match globs.
 //!
 //! The same content gives the same fingerprint, whether it is committed, staged or neither.
 
@@ -31,8 +30,7 @@ pub struct Code {
 
 /// Folders in which a run leaves compiled or cached files, next to their sources.
 const MADE_FOLDERS: [&str; 4] = ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
-/// The extensions of logs, databases and marker files that programs leave behind and that nobody
-/// runs.
+/// The extensions of logs, databases and marker files that programs leave behind and that nobody runs.
 const MADE_ENDINGS: [&str; 12] = [
     "log",
     "db",
@@ -48,8 +46,8 @@ const MADE_ENDINGS: [&str; 12] = [
     "pyc",
 ];
 
-/// Whether an untracked file, by its path or name, is left behind by runs. Such a file is not code:
-/// otherwise the first run of a pipeline would change the code of the second.
+/// Whether an untracked file, by its path or name, is left behind by runs. Such a file is not code: otherwise the first
+/// run of a pipeline would change the code of the second.
 fn is_made_by_runs(path: &Path) -> bool {
     let mut folders = path.ancestors().skip(1).filter_map(Path::file_name);
     let in_folder = folders.any(|name| MADE_FOLDERS.iter().any(|made| name == *made));
@@ -69,24 +67,24 @@ struct CodeFile {
     content: Vec<u8>,
 }
 
-/// Digests the files under `root` that match `globs` or, without globs, all files that git knows or
-/// would add (HEAD plus uncommitted changes), without those under `exclude` (absolute paths).
+/// Digests the files under `root` that match `globs` or, without globs, all files that git knows or would add (HEAD
+/// plus uncommitted changes), without those under `exclude` (absolute paths).
 ///
-/// With git, this is the whole work tree, even if `root` is only a part of it: the pipeline may be
-/// outside the folder of the configuration.
+/// With git, this is the whole work tree, even if `root` is only a part of it: the pipeline may be outside the folder
+/// of the configuration.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if a glob matches no file; any other error if a file
-/// that is named cannot be read. A repository that cannot be read counts as missing.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if a glob matches no file; any other error if a file that is named cannot be
+/// read. A repository that cannot be read counts as missing.
 #[cfg(test)]
 pub fn code(root: &Path, globs: &[String], exclude: &[PathBuf]) -> anyhow::Result<Code> {
     list(root, globs, &Excluded::new(exclude)).map(|(code, _)| code)
 }
 
-/// The digest of the code of a pipeline in a clean checkout of a commit. None if the commit alone
-/// does not determine it, since it contains other repositories, or if the folder is in no
-/// repository. `root` is in a checkout of the commit, without `exclude` (absolute paths).
+/// The digest of the code of a pipeline in a clean checkout of a commit. None if the commit alone does not determine
+/// it, since it contains other repositories, or if the folder is in no repository. `root` is in a checkout of the
+/// commit, without `exclude` (absolute paths).
 ///
 /// # Errors
 ///
@@ -176,8 +174,7 @@ fn real(path: &Path) -> PathBuf {
     path
 }
 
-/// The excluded paths. There may be a thousand cases among them, so a path is looked up and not
-/// compared with each.
+/// The excluded paths. There may be a thousand cases among them, so a path is looked up and not compared with each.
 #[derive(Debug)]
 struct Excluded(BTreeSet<PathBuf>);
 

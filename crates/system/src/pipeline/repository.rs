@@ -20,8 +20,8 @@ use kelvin_base::file::OUTPUT_MARK;
 /// The kind of an index entry that is a repository within the repository.
 const SUBMODULE: &str = "submodule";
 
-/// The flags with which `git update-index --assume-unchanged` and `--skip-worktree` make git ignore
-/// the state of a file.
+/// The flags with which `git update-index --assume-unchanged` and `--skip-worktree` make git ignore the state of a
+/// file.
 const ASSUME_UNCHANGED: u16 = 1 << 15;
 const SKIP_WORKTREE: u16 = 1 << 14;
 
@@ -102,8 +102,7 @@ pub struct Against {
     pub changed: BTreeSet<PathBuf>,
 }
 
-/// Compares the work tree around `root` with the tree of a commit; none if the work tree cannot be
-/// listed.
+/// Compares the work tree around `root` with the tree of a commit; none if the work tree cannot be listed.
 ///
 /// # Errors
 ///
@@ -169,9 +168,9 @@ const fn kind(mode: u32) -> &'static str {
     }
 }
 
-/// Opens the repository of a folder, for any owner. Git's check of the owner protects against
-/// running programs from the configuration of another user. No program is run here, and a job in a
-/// container often finds its checkout owned by another user.
+/// Opens the repository of a folder, for any owner. Git's check of the owner protects against running programs from the
+/// configuration of another user. No program is run here, and a job in a container often finds its checkout owned by
+/// another user.
 fn discover(folder: &Path) -> Option<Repository> {
     Repository::around(folder, AcceptedOwners::Anybody).ok()
 }
@@ -218,9 +217,8 @@ impl RepositoryListing<'_> {
         self.changed(repository, workdir, prefix)
     }
 
-    /// The entry for a file of the index before the work tree is checked. Git does not read a file
-    /// that a user has told it to ignore, so such a file is read here. A file that a sparse
-    /// checkout leaves out counts as in the index.
+    /// The entry for a file of the index before the work tree is checked. Git does not read a file that a user has told
+    /// it to ignore, so such a file is read here. A file that a sparse checkout leaves out counts as in the index.
     fn unlooked(
         &mut self,
         entry: &IndexEntry,
@@ -311,8 +309,8 @@ impl RepositoryListing<'_> {
         self.list(&repository, folder, &prefix).is_ok()
     }
 
-    /// Tells git to ignore untracked files under the excluded folders, which may contain thousands
-    /// of outputs. Single files are not listed, because git would test each rule on each path.
+    /// Tells git to ignore untracked files under the excluded folders, which may contain thousands of outputs. Single
+    /// files are not listed, because git would test each rule on each path.
     fn ignore_excluded(&self, repository: &Repository, workdir: &Path) -> Result<(), git2::Error> {
         let rules: Vec<String> = self
             .exclude
@@ -355,8 +353,7 @@ pub(super) fn escaped(path: &str) -> String {
         .collect()
 }
 
-/// The entry of the work tree at a path, with an id in the format of its repository; none if the
-/// path does not exist.
+/// The entry of the work tree at a path, with an id in the format of its repository; none if the path does not exist.
 fn entry(path: &Path, mode: FileMode, format: ObjectFormat) -> Option<CodeFile> {
     let unreadable = CodeFile {
         kind: "unreadable",

@@ -1,9 +1,9 @@
-//! The metadata of the pipeline's files in the file system, without their content: enough to notice
-//! that a file was written to, replaced or removed.
+//! The metadata of the pipeline's files in the file system, without their content: enough to notice that a file was
+//! written to, replaced or removed.
 //!
-//! The time of the last change of the inode (ctime) is used, not the time of the last modification
-//! (mtime): a program can set the mtime to anything, and a file that was edited and restored can
-//! have its old size, content and mtime again. Only the kernel can set the ctime.
+//! The time of the last change of the inode (ctime) is used, not the time of the last modification (mtime): a program
+//! can set the mtime to anything, and a file that was edited and restored can have its old size, content and mtime
+//! again. Only the kernel can set the ctime.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -16,8 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Files;
 
-/// Two changes within this time may get the same timestamp, because kernels count in steps of up to
-/// 10 ms.
+/// Two changes within this time may get the same timestamp, because kernels count in steps of up to 10 ms.
 const STEP: Duration = Duration::from_millis(20);
 
 /// The state of an inode.
@@ -49,8 +48,7 @@ impl InodeStamp {
     }
 }
 
-/// The inode at a path and, if this is a link, the inode of its target; none if the path does not
-/// exist.
+/// The inode at a path and, if this is a link, the inode of its target; none if the path does not exist.
 type Place = (Option<InodeStamp>, Option<InodeStamp>);
 
 /// The state of every file and of its parent folders.
@@ -65,8 +63,8 @@ pub(super) struct Stamps {
 pub(super) struct StampChanges {
     /// The changes of paths.
     pub(super) changes: Vec<PathChange>,
-    /// Whether a folder has gained or lost entries: then the files have to be listed again to know
-    /// whether the entries are code.
+    /// Whether a folder has gained or lost entries: then the files have to be listed again to know whether the entries
+    /// are code.
     pub(super) entries: bool,
 }
 
@@ -116,8 +114,8 @@ impl Stamps {
                 ((Some(one), Some(_)), (Some(other), _)) if one != other => "leads elsewhere",
                 ((Some(one), None), (Some(other), None)) | ((_, Some(one)), (_, Some(other))) => {
                     moved.entries |= one.modified != other.modified;
-                    // A folder that is moved away and back has the same inode and the same entries.
-                    // Then its ctime has changed, but its mtime has not.
+                    // A folder that is moved away and back has the same inode and the same entries. Then its ctime has
+                    // changed, but its mtime has not.
                     if one.inode == other.inode && one.modified != other.modified {
                         continue;
                     }

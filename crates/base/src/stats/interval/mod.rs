@@ -7,20 +7,18 @@ const TAIL: f64 = 0.025;
 
 /// A two-sided 95 % interval for the mean of clustered values in `[0, 1]`.
 ///
-/// `clusters` contains, for each case, the sum of its values and their number; cases without values
-/// do not count. None for fewer than two cases, or if a sum is not finite.
+/// `clusters` contains, for each case, the sum of its values and their number; cases without values do not count. None
+/// for fewer than two cases, or if a sum is not finite.
 ///
-/// Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
-/// counts estimated from survey data", Survey Methodology 24 (1998): the variance of the ratio
-/// estimator between clusters gives the effective number of independent samples, and the exact
-/// interval for a proportion of that many samples is used. So the interval stays within `[0, 1]`
-/// and has a width even if every sample agrees.
+/// Korn and Graubard, "Confidence intervals for proportions with small expected number of positive counts estimated
+/// from survey data", Survey Methodology 24 (1998): the variance of the ratio estimator between clusters gives the
+/// effective number of independent samples, and the exact interval for a proportion of that many samples is used. So
+/// the interval stays within `[0, 1]` and has a width even if every sample agrees.
 ///
-/// Our addition is a hedge of half a case. If the samples of a case tend to flip together and such
-/// a case is rare, a suite often contains none. Then its variance is far too small, and the plain
-/// interval covers the truth in as little as 72 % of suites. So the variance for each end includes
-/// an additional half case, all of whose samples are at that end. The interval is never wider than
-/// if the samples of each case were copies of one another.
+/// Our addition is a hedge of half a case. If the samples of a case tend to flip together and such a case is rare, a
+/// suite often contains none. Then its variance is far too small, and the plain interval covers the truth in as little
+/// as 72 % of suites. So the variance for each end includes an additional half case, all of whose samples are at that
+/// end. The interval is never wider than if the samples of each case were copies of one another.
 pub fn clustered_interval(clusters: &[(f64, usize)]) -> Option<(f64, f64)> {
     let clusters: Vec<(f64, f64)> = clusters
         .iter()
@@ -81,8 +79,8 @@ impl Worth {
         }
     }
 
-    /// The effective number of samples, at most the real number. An additional half case deviates
-    /// by `off` in every sample.
+    /// The effective number of samples, at most the real number. An additional half case deviates by `off` in every
+    /// sample.
     fn effective(&self, off: f64) -> f64 {
         /// A standard error below this is a rounding error, and is no estimate of the clustering.
         const ROUNDING: f64 = 1e-12;

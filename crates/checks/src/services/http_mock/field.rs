@@ -47,8 +47,7 @@ pub(crate) enum FieldSeen {
     Body {
         /// The text of the body and, if the text has escapes, a second text without them.
         texts: Vec<String>,
-        /// Whether the texts contain every word of the body, so that a word that is in none of them
-        /// is not in the body.
+        /// Whether the texts contain every word of the body, so that a word that is in none of them is not in the body.
         is_text: bool,
     },
     /// The field does not exist; the reason, as the end of a sentence.

@@ -139,8 +139,8 @@ impl Filter {
         }
     }
 
-    /// The fields in the filter that do not occur in the body of any request, with any value: this
-    /// is nearly always a mistake.
+    /// The fields in the filter that do not occur in the body of any request, with any value: this is nearly always a
+    /// mistake.
     pub(crate) fn unknown_fields(&self, record: &MockRecord) -> Vec<&str> {
         if record.requests.is_empty() || record.lost() > 0 {
             return Vec::new();

@@ -1,5 +1,4 @@
-//! Records the requests to a mocked server, within limits: in memory for the checks, and in the
-//! audit log for scripts.
+//! Records the requests to a mocked server, within limits: in memory for the checks, and in the audit log for scripts.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -17,8 +16,7 @@ pub(super) const MOST_REQUESTS: usize = 10_000;
 pub(super) const MOST_BYTES: usize = 32 << 20;
 /// How many bytes of a body are written to a line of the audit log at most.
 pub(super) const MOST_LOGGED: usize = 64 << 10;
-/// How many combinations of method and path are counted separately at most, for requests that are
-/// not stored.
+/// How many combinations of method and path are counted separately at most, for requests that are not stored.
 const MOST_PLACES: usize = 1_000;
 
 /// A record while the scenario is running.
@@ -144,8 +142,7 @@ impl Ledger {
     }
 }
 
-/// A body in the form for the audit log: a JSON object or list unchanged, any other value as a
-/// string.
+/// A body in the form for the audit log: a JSON object or list unchanged, any other value as a string.
 fn logged(body: &[u8]) -> Value {
     let is_cut = body.len() > MOST_LOGGED;
     let json = (!is_cut).then(|| serde_json::from_slice::<Value>(body).ok());

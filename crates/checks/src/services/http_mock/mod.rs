@@ -1,8 +1,7 @@
-//! A service that replaces a real server: it gives the configured answers, and records the requests
-//! that it receives.
+//! A service that replaces a real server: it gives the configured answers, and records the requests that it receives.
 //!
-//! Only the record of the server itself counts. The audit log, to which the server appends, is in a
-//! place where the pipeline can write too.
+//! Only the record of the server itself counts. The audit log, to which the server appends, is in a place where the
+//! pipeline can write too.
 
 mod dotted;
 mod field;
@@ -67,8 +66,8 @@ impl Service for HttpMock {
 
     fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn RunningService + 's>, Trouble> {
         let start = || -> io::Result<MockServer> {
-            // The file is opened before the pipeline starts, and stays open, so that lines are
-            // always appended to this file.
+            // The file is opened before the pipeline starts, and stays open, so that lines are always appended to this
+            // file.
             let log = match self.records {
                 true => Some(OpenOptions::new().append(true).open(site.audit_log)?),
                 false => None,

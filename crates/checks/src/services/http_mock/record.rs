@@ -27,8 +27,7 @@ pub(crate) struct ReceivedRequest {
 }
 
 impl ReceivedRequest {
-    /// Why the content of the body is unknown, as the end of a sentence; none if the body can be
-    /// read.
+    /// Why the content of the body is unknown, as the end of a sentence; none if the body can be read.
     pub(super) fn hides(&self) -> Option<String> {
         if self.size > self.body.len() as u64 {
             return Some(format!(
@@ -43,8 +42,8 @@ impl ReceivedRequest {
             .then(|| "has a body with a `content-encoding`, which is not undone".to_owned())
     }
 
-    /// The body as JSON, or the fields of a form as an object; none if the body is neither. Several
-    /// clients, e.g. `curl -d`, declare JSON as a form by default.
+    /// The body as JSON, or the fields of a form as an object; none if the body is neither. Several clients, e.g. `curl
+    /// -d`, declare JSON as a form by default.
     pub(super) fn json(&self) -> Option<Value> {
         let json = serde_json::from_slice::<Value>(&self.body).ok();
         if !self.is_form() {
@@ -75,8 +74,8 @@ impl ReceivedRequest {
         kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
     }
 
-    /// The body as a text, and again without the escapes of JSON or of a form, because a word can
-    /// be escaped in many ways.
+    /// The body as a text, and again without the escapes of JSON or of a form, because a word can be escaped in many
+    /// ways.
     pub(super) fn texts(&self) -> Vec<String> {
         let mut texts = vec![String::from_utf8_lossy(&self.body).into_owned()];
         if texts[0].contains('\\') {
@@ -92,8 +91,7 @@ impl ReceivedRequest {
         texts
     }
 
-    /// Whether the body is a text: a body of another kind may contain a word that cannot be found
-    /// in it.
+    /// Whether the body is a text: a body of another kind may contain a word that cannot be found in it.
     pub(super) fn is_text(&self) -> bool {
         let text = std::str::from_utf8(&self.body);
         text.is_ok_and(|text| !text.contains('\0'))
@@ -183,8 +181,8 @@ impl MockRecord {
     }
 }
 
-/// A text without JSON escapes, wherever they are. A body may be nested too deeply to be parsed
-/// here, or have a duplicate name, and a server may still parse it.
+/// A text without JSON escapes, wherever they are. A body may be nested too deeply to be parsed here, or have a
+/// duplicate name, and a server may still parse it.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::keys::{DefaultKeys, HttpMockKeys, RouteKeys};
 
-/// Headers that control where a message ends or whether its connection stays open: only the server
-/// sets them.
+/// Headers that control where a message ends or whether its connection stays open: only the server sets them.
 const OF_THE_SERVER: [HeaderName; 4] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE];
 
 /// The answers of a server.
@@ -182,8 +181,8 @@ fn answer(
     })
 }
 
-/// The path in which every letter, digit, `-`, `.`, `_` and `~` is unescaped, and every other byte
-/// that a path cannot contain is `%` with two capital hex digits (RFC 3986, 6.2.2).
+/// The path in which every letter, digit, `-`, `.`, `_` and `~` is unescaped, and every other byte that a path cannot
+/// contain is `%` with two capital hex digits (RFC 3986, 6.2.2).
 pub(super) fn normal_path(path: &str) -> String {
     let bytes = path.as_bytes();
     let mut normal = String::with_capacity(path.len());

@@ -1,5 +1,5 @@
-//! The server of a scenario: it has its own thread and ends with the scenario. Connections may be
-//! many and requests may have any size, but the stored data are limited.
+//! The server of a scenario: it has its own thread and ends with the scenario. Connections may be many and requests may
+//! have any size, but the stored data are limited.
 
 use std::fs::File;
 use std::future::Future;
@@ -110,8 +110,8 @@ impl MockServer {
         self.address.to_string()
     }
 
-    /// The record of the server. It does not change after the first call: the pipeline has ended,
-    /// and everything that it sent is read first.
+    /// The record of the server. It does not change after the first call: the pipeline has ended, and everything that
+    /// it sent is read first.
     ///
     /// # Errors
     ///
@@ -134,8 +134,7 @@ impl Drop for MockServer {
         // The thread ends when nobody can send it orders any more.
         self.orders = None;
         if let Some(thread) = self.thread.take() {
-            // The thread has already reported a panic, and a finished scenario does not need it any
-            // more.
+            // The thread has already reported a panic, and a finished scenario does not need it any more.
             let _ = thread.join();
         }
     }
@@ -158,9 +157,8 @@ fn work(
     });
 }
 
-/// Waits until no more data arrive. Data that a process sent before its end are already in the
-/// buffers of this machine, so no waiting time is needed: it is enough that the system reports no
-/// new data.
+/// Waits until no more data arrive. Data that a process sent before its end are already in the buffers of this machine,
+/// so no waiting time is needed: it is enough that the system reports no new data.
 async fn quiet(shared: &Shared) {
     let end = Instant::now() + LONGEST_SETTLING;
     let arrivals = || shared.arrivals.load(Ordering::Relaxed);

@@ -14,8 +14,8 @@ const WORDS: [&str; 5] = ["password", "postgres", "postgresql", "database", "cha
 pub(super) struct DatabaseUrl(Url);
 
 impl DatabaseUrl {
-    /// Parses a URL. A scheme may also name a driver, as in `postgresql+psycopg://`. If a text is
-    /// not a URL, the error does not show it, since it may contain a password.
+    /// Parses a URL. A scheme may also name a driver, as in `postgresql+psycopg://`. If a text is not a URL, the error
+    /// does not show it, since it may contain a password.
     pub(super) fn read(text: &str, schemes: &[&str]) -> Result<Self, String> {
         let example = format!("`{}://user:password@host/database`", schemes[0]);
         let url = Url::parse(text.trim()).map_err(|error| {
@@ -94,10 +94,10 @@ impl DatabaseUrl {
         self.0.path().trim_start_matches('/')
     }
 
-    /// The parts of the address that must not be revealed, each with a word for it. These are the
-    /// password, if it is long enough to be distinguished from other words; the user together with
-    /// the password, even if it is short, since clients write the rest of an address in their own
-    /// way; and the whole address, unless it names only a database of this machine.
+    /// The parts of the address that must not be revealed, each with a word for it. These are the password, if it is
+    /// long enough to be distinguished from other words; the user together with the password, even if it is short,
+    /// since clients write the rest of an address in their own way; and the whole address, unless it names only a
+    /// database of this machine.
     pub(super) fn secrets(&self) -> Vec<(&'static str, String)> {
         let parts = [self.0.username(), self.database(), self.0.scheme()];
         let host = self.host().unwrap_or_default();
@@ -135,8 +135,8 @@ impl DatabaseUrl {
         let read = read.map_or_else(|| written.clone(), |(_, value)| value.into_owned());
         let mut all = vec![written, read];
         all.dedup();
-        // A password that equals the name of the user is not a secret, and masking it would hide a
-        // word that explains much.
+        // A password that equals the name of the user is not a secret, and masking it would hide a word that explains
+        // much.
         let user = self.0.username();
         all.retain(|password| password.len() >= SHORTEST_PASSWORD && password != user);
         all

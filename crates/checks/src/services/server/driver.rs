@@ -16,8 +16,7 @@ use kelvin_system::signal::Interrupt;
 /// How often a wait checks whether the run should stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// One kind of database server. Every request has its own connection, so the settings that a
-/// request makes end with it.
+/// One kind of database server. Every request has its own connection, so the settings that a request makes end with it.
 pub(super) trait Driver: Sync {
     /// The type of the service.
     fn kind(&self) -> &'static str;
@@ -28,8 +27,8 @@ pub(super) trait Driver: Sync {
     /// Checks whether an address can be used, without connecting to it.
     fn check(&self, address: &DatabaseUrl) -> Result<(), String>;
 
-    /// Runs a query in a read-only session, in a transaction that is never committed. The session
-    /// has these settings, if the server lets a session choose them.
+    /// Runs a query in a read-only session, in a transaction that is never committed. The session has these settings,
+    /// if the server lets a session choose them.
     fn first(
         &self,
         address: &DatabaseUrl,
@@ -37,9 +36,8 @@ pub(super) trait Driver: Sync {
         settings: &BTreeMap<String, String>,
     ) -> Result<QueryAnswer, Trouble>;
 
-    /// The state at the beginning of a new session, before any check. With `before`, the names are
-    /// looked up under the settings with which sessions began before, if a session of this server
-    /// can choose its settings.
+    /// The state at the beginning of a new session, before any check. With `before`, the names are looked up under the
+    /// settings with which sessions began before, if a session of this server can choose its settings.
     fn state(
         &self,
         address: &DatabaseUrl,
@@ -58,8 +56,7 @@ pub(super) trait Driver: Sync {
     /// Whether a session can use other settings than those with which it begins.
     fn restores_settings(&self) -> bool;
 
-    /// The query for the tables that a user has created in the database, by name, each with an
-    /// empty text.
+    /// The query for the tables that a user has created in the database, by name, each with an empty text.
     fn tables(&self) -> &'static str;
 
     /// The query for the name of the database and the version of the server, both in one row.
@@ -113,8 +110,8 @@ impl<'a> RequestLimits<'a> {
         }
     }
 
-    /// The time limit of the server itself. It is longer than the limit of this program, so that
-    /// this program reports the timeout in the same words for all servers.
+    /// The time limit of the server itself. It is longer than the limit of this program, so that this program reports
+    /// the timeout in the same words for all servers.
     pub(super) fn of_the_server(&self) -> Duration {
         self.timeout + Duration::from_secs(1)
     }

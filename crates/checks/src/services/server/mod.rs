@@ -1,5 +1,5 @@
-//! A database server that already runs. Every scenario gets its own database, which is dropped
-//! afterwards; or all scenarios share one database, one after the other.
+//! A database server that already runs. Every scenario gets its own database, which is dropped afterwards; or all
+//! scenarios share one database, one after the other.
 
 mod address;
 mod driver;
@@ -29,8 +29,8 @@ use ready::Ready;
 const REMOVAL: Duration = Duration::from_secs(20);
 /// The time limit for only testing whether a server can be used.
 const ATTEMPT: Duration = Duration::from_secs(10);
-/// The table that marks a shared database, between two scenarios: then it contains only data that
-/// scenarios have left. The next run finds the table and continues. Scenarios never see it.
+/// The table that marks a shared database, between two scenarios: then it contains only data that scenarios have left.
+/// The next run finds the table and continues. Scenarios never see it.
 const MARK: &str = "kelvin_between_scenarios";
 /// How many tables are named at most.
 const NAMED: usize = 3;
@@ -47,8 +47,7 @@ struct DatabaseServer {
     init: Option<Init>,
     ready: Option<Ready>,
     timeout: Duration,
-    /// Whether the server has become ready. A server that did not become ready is not waited for
-    /// again.
+    /// Whether the server has become ready. A server that did not become ready is not waited for again.
     waited: Mutex<Option<Result<(), Trouble>>>,
     /// Why `init` may be run in the database that scenarios share; unset until this was checked.
     shared: OnceLock<Sharing>,
@@ -167,8 +166,8 @@ impl DatabaseServer {
         }
     }
 
-    /// Checks whether `init` may be run in the database that scenarios share: `init` changes the
-    /// content, and an address may name another database than expected.
+    /// Checks whether `init` may be run in the database that scenarios share: `init` changes the content, and an
+    /// address may name another database than expected.
     ///
     /// # Errors
     ///
@@ -296,8 +295,7 @@ impl DatabaseServer {
             if running.own.is_none() && self.sharing(name, limits)? == Sharing::OfScenarios {
                 let unmark = format!("DROP TABLE IF EXISTS {MARK}");
                 self.driver.run(&self.address, &unmark, limits)?;
-                // From here on, the database contains data that scenarios have left, even if this
-                // scenario fails.
+                // From here on, the database contains data that scenarios have left, even if this scenario fails.
                 running.is_marked_after = true;
             }
             let values = init.values(site.scenario).map_err(Trouble::Failed)?;
@@ -335,13 +333,11 @@ struct Database<'a> {
     address: DatabaseUrl,
     /// The name of the database, if the scenario has its own; none once it is dropped.
     own: Option<String>,
-    /// Whether the database is shared, and has to be marked as a scenario database when this
-    /// scenario ends.
+    /// Whether the database is shared, and has to be marked as a scenario database when this scenario ends.
     is_marked_after: bool,
     /// The state of the database before the pipeline ran.
     before: Result<DatabaseState, Trouble>,
-    /// The state of the database after the pipeline ran, which is read once, for the first check
-    /// that needs it.
+    /// The state of the database after the pipeline ran, which is read once, for the first check that needs it.
     after: OnceLock<DatabaseState>,
 }
 
@@ -369,8 +365,7 @@ impl Database<'_> {
         removed.map_err(|trouble| trouble.of(&format!("the database `{name}` stays behind")))
     }
 
-    /// The settings for running a query, if its names still refer to the same objects as before the
-    /// pipeline ran.
+    /// The settings for running a query, if its names still refer to the same objects as before the pipeline ran.
     ///
     /// # Errors
     ///

@@ -195,16 +195,15 @@ impl Driver for Mysql {
     }
 }
 
-/// The settings that determine the meaning of a query and the database in which it runs. If a user
-/// may set them for all sessions, or can make the server run statements at the beginning of each
-/// session, the settings change for the checks too.
+/// The settings that determine the meaning of a query and the database in which it runs. If a user may set them for all
+/// sessions, or can make the server run statements at the beginning of each session, the settings change for the checks
+/// too.
 const SETTINGS: &str = "SELECT 'database', DATABASE() UNION ALL SELECT 'sql_mode', @@sql_mode \
      UNION ALL SELECT 'init_connect', @@init_connect \
      UNION ALL SELECT 'collation_connection', @@collation_connection \
      UNION ALL SELECT 'sql_select_limit', CAST(@@sql_select_limit AS CHAR)";
 
-/// The names of tables and views with their types. After the unit separator comes the definition of
-/// a view.
+/// The names of tables and views with their types. After the unit separator comes the definition of a view.
 const RELATIONS: &str = "SELECT t.TABLE_NAME, CONCAT(\
        CASE t.TABLE_TYPE WHEN 'BASE TABLE' THEN 'a table' ELSE LOWER(CONCAT('a ', t.TABLE_TYPE)) END, \
        CHAR(31), COALESCE(MD5(v.VIEW_DEFINITION), '')) \

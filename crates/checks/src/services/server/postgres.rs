@@ -146,8 +146,8 @@ impl Driver for Postgres {
         let connecting = Connecting::of(address)?;
         limits.wait(async move {
             let client = connecting.connect().await?;
-            // This statement contains no function or operator, because with a changed search path
-            // it could be a function that somebody else has created.
+            // This statement contains no function or operator, because with a changed search path it could be a
+            // function that somebody else has created.
             let settings = rows(&client, "SHOW ALL").await?;
             let mut state = DatabaseState {
                 settings,
@@ -245,10 +245,9 @@ fn bound(value: &Value) -> Option<String> {
     (!value.is_null()).then(|| plain(value))
 }
 
-/// A query in which each place contains an expression that reads a setting of the session. A query
-/// with a text result cannot have placeholders. So a separate statement with placeholders passes
-/// the values, and no value is ever a part of a text. The server has reported the type for each
-/// place.
+/// A query in which each place contains an expression that reads a setting of the session. A query with a text result
+/// cannot have placeholders. So a separate statement with placeholders passes the values, and no value is ever a part
+/// of a text. The server has reported the type for each place.
 async fn with_values(
     client: &Client,
     query: &Query<'_>,
@@ -282,9 +281,8 @@ async fn with_values(
     Ok(text)
 }
 
-/// The names of tables and views with the objects to which they refer. A name without a schema
-/// refers to the first match in the search path. After the unit separator come all other data that
-/// affect the result of a query.
+/// The names of tables and views with the objects to which they refer. A name without a schema refers to the first
+/// match in the search path. After the unit separator come all other data that affect the result of a query.
 const RELATIONS: &str = "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname::text \
             ELSE n.nspname || '.' || c.relname END, \
        CASE c.relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' \
@@ -324,8 +322,8 @@ fn restoring(settings: &BTreeMap<String, String>) -> String {
     )
 }
 
-/// The statements that prepare a session for a check. They restore the settings with which sessions
-/// began before the pipeline ran, then make answers comparable, and make the session read-only.
+/// The statements that prepare a session for a check. They restore the settings with which sessions began before the
+/// pipeline ran, then make answers comparable, and make the session read-only.
 fn session(limits: &RequestLimits<'_>, settings: &BTreeMap<String, String>) -> String {
     format!(
         "{}SET default_transaction_read_only = on; SET standard_conforming_strings = on; \
@@ -379,8 +377,8 @@ fn error_text(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// A client that verifies the certificate of the server: that one of the known authorities, or one
-/// from a file, has signed it, and that it is for the host.
+/// A client that verifies the certificate of the server: that one of the known authorities, or one from a file, has
+/// signed it, and that it is for the host.
 fn tls_that_verifies(authorities: Option<&Path>) -> Result<ClientConfig, String> {
     let roots = match authorities {
         None => webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect(),
@@ -391,8 +389,8 @@ fn tls_that_verifies(authorities: Option<&Path>) -> Result<ClientConfig, String>
         .with_no_client_auth())
 }
 
-/// A client that accepts any certificate, as database clients do by default. Nobody can read the
-/// traffic on the way, but an attacker in between can answer in place of the server.
+/// A client that accepts any certificate, as database clients do by default. Nobody can read the traffic on the way,
+/// but an attacker in between can answer in place of the server.
 fn tls_that_trusts() -> Result<ClientConfig, String> {
     let verifier = Arc::new(AnyCertificate(Arc::new(ring::default_provider())));
     let builder = builder()?.dangerous();

@@ -1,5 +1,4 @@
-//! Finds the units of a record: the texts at the declared places, or all texts and arrays of texts
-//! at its top level.
+//! Finds the units of a record: the texts at the declared places, or all texts and arrays of texts at its top level.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -185,8 +184,7 @@ impl<'t> UnitSearch<'t> {
                     let inside = self.inside(element.clone(), after, place);
                     holds_arrays |= inside.is_some_and(|at| self.kind(&at) == JsonType::Array);
                 }
-                // Each array within an array is a separate list; the outer elements keep their
-                // positions.
+                // Each array within an array is a separate list; the outer elements keep their positions.
                 match holds_arrays {
                     true => elements
                         .into_iter()
@@ -244,8 +242,7 @@ impl<'t> UnitSearch<'t> {
         }
     }
 
-    /// A unit that cannot be moved. An empty text does not count as a unit, just like a missing
-    /// section.
+    /// A unit that cannot be moved. An empty text does not count as a unit, just like a missing section.
     pub(super) fn single(&mut self, at: Range<usize>, place: &str) {
         if let Some(text) = self.read(&at, place).filter(|text| !text.trim().is_empty()) {
             let unit_type = self.unit_type();
@@ -303,8 +300,8 @@ impl<'t> UnitSearch<'t> {
         });
     }
 
-    /// A conversation: each message is a unit whose type is its role. It cannot be moved unless the
-    /// configuration allows it.
+    /// A conversation: each message is a unit whose type is its role. It cannot be moved unless the configuration
+    /// allows it.
     fn chat(&mut self, elements: Vec<Range<usize>>, place: &str) {
         let reorders = self.reorders();
         let list = self.found.lists.len();
@@ -483,8 +480,8 @@ impl<'t> UnitSearch<'t> {
         }
     }
 
-    /// Puts the units in the order of the document; a unit inside another one is rejected. Also
-    /// notes which declared units were not found.
+    /// Puts the units in the order of the document; a unit inside another one is rejected. Also notes which declared
+    /// units were not found.
     pub(super) fn finish(mut self, declared: &[RecordUnits]) -> FoundUnits {
         if self.found.problems.is_empty() {
             let names = declared.iter().map(|units| &units.unit_type);

@@ -1,5 +1,4 @@
-//! Finds the positions of the values in a JSON text, so that one value can be replaced without
-//! changing any other byte.
+//! Finds the positions of the values in a JSON text, so that one value can be replaced without changing any other byte.
 
 use std::fmt;
 use std::ops::Range;
@@ -51,8 +50,7 @@ pub(super) struct MemberSpan {
     pub(super) value: Range<usize>,
 }
 
-/// The members of the object at a position in a text, in order. The whole object is checked to be
-/// valid JSON.
+/// The members of the object at a position in a text, in order. The whole object is checked to be valid JSON.
 ///
 /// # Errors
 ///

@@ -227,8 +227,8 @@ fn no_id(rules: &RecordSettings, keys: &[String]) -> FieldProblem {
     }
 }
 
-/// The problem that no record has the label field that the configuration names: after a spelling
-/// mistake, a run without labels would look complete. None if a record has the field.
+/// The problem that no record has the label field that the configuration names: after a spelling mistake, a run without
+/// labels would look complete. None if a record has the field.
 fn no_label(file: &CaseFile, read: &[ReadRecord], rules: &RecordSettings) -> Option<Notice> {
     let field = rules.expected.as_ref()?;
     let keys = &read.first()?.keys;
@@ -366,8 +366,7 @@ fn id_of(value: &str, key: &str) -> Result<String, FieldProblem> {
     })
 }
 
-/// The label in a record, in the form of a table of labels: a string that would be read as a number
-/// is written as JSON.
+/// The label in a record, in the form of a table of labels: a string that would be read as a number is written as JSON.
 fn label_of(value: &str, key: &str, scorer: &dyn Scorer) -> Result<Option<String>, FieldProblem> {
     let problem = |what: String| FieldProblem {
         what,
@@ -409,8 +408,8 @@ fn case_of(name: &str, file: &Arc<str>, line: usize, document: String, found: Fo
         let start = text.len();
         text.push_str(&unit.text);
         let body = unit.text.trim_end_matches(BLANK);
-        // A Markdown section with the same type and text has the same digest, so that equal
-        // evidence gets equal variants.
+        // A Markdown section with the same type and text has the same digest, so that equal evidence gets equal
+        // variants.
         let content = format!("## {}\n\n{body}", unit.unit_type);
         units.push(Unit {
             body: start..start + body.len(),
@@ -630,16 +629,16 @@ pub struct RecordForm {
     pub slots: Vec<Slot>,
     /// The arrays whose elements are units, by number.
     pub lists: Vec<RecordList>,
-    /// The name of the turns in the configuration; none if the record is one input, or if its turns
-    /// are one of the arrays.
+    /// The name of the turns in the configuration; none if the record is one input, or if its turns are one of the
+    /// arrays.
     pub turns: Option<Arc<str>>,
 }
 
 /// The position of a unit in the document of its case.
 #[derive(Clone, Debug)]
 pub struct Slot {
-    /// The range that moves with the unit: an element of an array with all its fields. For a unit
-    /// that cannot be moved, this is its text.
+    /// The range that moves with the unit: an element of an array with all its fields. For a unit that cannot be moved,
+    /// this is its text.
     pub element: Range<usize>,
     /// The text of the unit, as JSON.
     pub value: Range<usize>,
@@ -657,8 +656,7 @@ pub struct RecordList {
 }
 
 impl RecordForm {
-    /// The JSON text for a new value: if the old value is a number and the new text is one too, it
-    /// stays a number.
+    /// The JSON text for a new value: if the old value is a number and the new text is one too, it stays a number.
     pub fn value_of(&self, slot: &Slot, text: &str) -> String {
         let was_text = self.document[slot.value.clone()].starts_with('"');
         let same_type = |value: &serde_json::Value| value.is_number() || value.is_boolean();

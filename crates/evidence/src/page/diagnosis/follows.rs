@@ -1,5 +1,4 @@
-//! The conclusions from the swaps: which governing types the decision follows, and when this cannot
-//! be known.
+//! The conclusions from the swaps: which governing types the decision follows, and when this cannot be known.
 
 use super::{MEASURE_NOISE, MOVES, Weighted};
 use crate::page::by_itself::ByItself;
@@ -8,12 +7,11 @@ use crate::page::swaps::{ENOUGH_CASES, ENOUGH_SWAPS, SwapCounts, ignored_types, 
 use crate::page::{EvidenceRun, QUADRANT};
 use kelvin_page::{Phrase, Tone, counted};
 
-/// If following is below this value, the only governing type is hardly followed; otherwise it is
-/// partly followed.
+/// If following is below this value, the only governing type is hardly followed; otherwise it is partly followed.
 const HARDLY: f64 = 0.5;
 
-/// The diagnosis for a pipeline that always gives the same answer, or for a suite that is too small
-/// to show what the decision follows.
+/// The diagnosis for a pipeline that always gives the same answer, or for a suite that is too small to show what the
+/// decision follows.
 pub(super) fn not_told(run: &EvidenceRun<'_>, standing: Standing) -> Option<Weighted> {
     match standing {
         Standing::Constant => {
@@ -28,8 +26,8 @@ pub(super) fn not_told(run: &EvidenceRun<'_>, standing: Standing) -> Option<Weig
     }
 }
 
-/// The diagnosis for one answer to all inputs. It is neither good nor bad: in a suite with only one
-/// right answer, a right pipeline gives just this answer.
+/// The diagnosis for one answer to all inputs. It is neither good nor bad: in a suite with only one right answer, a
+/// right pipeline gives just this answer.
 fn constant(answers: &AnswerCounts<'_>) -> Weighted {
     let how = match answers.times == answers.all {
         true => format!(" in all {}", counted(answers.all, "invocation")),
@@ -51,8 +49,7 @@ fn constant(answers: &AnswerCounts<'_>) -> Weighted {
     Weighted::new(Tone::Caution, 2.0, text)
 }
 
-/// The same diagnosis, if the answers are equal in meaning but not in words, so that only a judge
-/// can see it.
+/// The same diagnosis, if the answers are equal in meaning but not in words, so that only a judge can see it.
 fn constant_in_other_words() -> Weighted {
     let text = "all answers mean the same, whatever the case, although their words differ: the pipeline never decides \
                 otherwise, or this suite has no case for it; add a case with another right answer";
@@ -124,8 +121,8 @@ pub(super) fn hardly_followed(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(tone, 1.0 - value.max(0.0), text))
 }
 
-/// The diagnosis for a single governing type whose exchange moves the decision although the donor
-/// has the same answer: the decision does not depend on the content of the unit.
+/// The diagnosis for a single governing type whose exchange moves the decision although the donor has the same answer:
+/// the decision does not depend on the content of the unit.
 pub(super) fn moves_without_cause(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let [name] = run.governing_types else {
         return None;
@@ -147,8 +144,8 @@ pub(super) fn moves_without_cause(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Caution, excess, text))
 }
 
-/// Diagnoses for several governing types: those that the pipeline ignores, or that move the
-/// decision too rarely to count or only by chance.
+/// Diagnoses for several governing types: those that the pipeline ignores, or that move the decision too rarely to
+/// count or only by chance.
 pub(super) fn ignored(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     let by_itself = ByItself::of(run);
     let (mut still, mut found): (Vec<(&str, SwapCounts)>, _) = (Vec::new(), Vec::new());
@@ -186,8 +183,8 @@ pub(super) fn ignored(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     found
 }
 
-/// How many of the swaps that could move the decision did not move it. If most of them moved it,
-/// but not towards the answer of the other case, the text says that this is noise.
+/// How many of the swaps that could move the decision did not move it. If most of them moved it, but not towards the
+/// answer of the other case, the text says that this is noise.
 fn held(run: &EvidenceRun<'_>, swaps: &SwapCounts) -> Phrase {
     if !swaps.mostly_moved() {
         return Phrase::text(format!(

@@ -1,5 +1,5 @@
-//! Decides what a reader should know first: the problems of the run, then the problems of the
-//! pipeline, the largest first. A run without any measurement is never called healthy.
+//! Decides what a reader should know first: the problems of the run, then the problems of the pipeline, the largest
+//! first. A run without any measurement is never called healthy.
 
 mod follows;
 mod places;
@@ -147,8 +147,8 @@ fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(tone, weight, Phrase::text(text)))
 }
 
-/// The diagnosis for answers that differ from the labels: a pipeline may follow all evidence, but
-/// in the wrong direction.
+/// The diagnosis for answers that differ from the labels: a pipeline may follow all evidence, but in the wrong
+/// direction.
 fn unlike_labels(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let metric = run.metrics.get("evidence.agrees_with_labels")?;
     let agreement = metric.value.filter(|value| *value < AGREEING)?;
@@ -245,8 +245,8 @@ fn reactive(run: &EvidenceRun<'_>) -> Option<Weighted> {
             .name(SHOW_PLACES)
             .and(" shows which places of an array are read"),
     };
-    // Conclusions from swaps need stable answers to the same evidence. If presentation moves a
-    // quarter of these answers, the reader should know that first.
+    // Conclusions from swaps need stable answers to the same evidence. If presentation moves a quarter of these
+    // answers, the reader should know that first.
     Some(Weighted::new(tone, 4.0 * drift, text))
 }
 

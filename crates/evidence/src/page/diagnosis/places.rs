@@ -5,16 +5,14 @@ use crate::page::EvidenceRun;
 use crate::places;
 use kelvin_page::{Phrase, Tone};
 
-/// An unused part explains the other figures and shows where to search for the cause, so it comes
-/// first.
+/// An unused part explains the other figures and shows where to search for the cause, so it comes first.
 const WEIGHT: f64 = 5.0;
 
 /// The diagnosis for every list of which only a part is used.
 pub(super) fn parts(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     let seen = places::seen(run.cases, run.governing_types);
     let parts = seen.iter().filter_map(|(list, seen)| {
-        // If the list is a conversation, its results are reported together with the results for
-        // turns.
+        // If the list is a conversation, its results are reported together with the results for turns.
         let part = seen.part().filter(|_| !seen.are_turns)?;
         let end = if part.at_the_end { "last" } else { "first" };
         let text = match part.count {

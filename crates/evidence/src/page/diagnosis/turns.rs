@@ -1,5 +1,4 @@
-//! The conclusions from the turns of a conversation: whether the pipeline still knows the earlier
-//! turns.
+//! The conclusions from the turns of a conversation: whether the pipeline still knows the earlier turns.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +8,7 @@ use crate::page::standing::Standing;
 use crate::turns::{self, TurnTrial};
 use kelvin_page::{Phrase, Tone, counted};
 
-/// A turn that is ignored explains the other figures and shows where to search for the cause, so it
-/// comes first.
+/// A turn that is ignored explains the other figures and shows where to search for the cause, so it comes first.
 const WEIGHT: f64 = 5.0;
 /// The weight if there is also the diagnosis of one constant answer, which may have this cause.
 const BESIDE_CONSTANT: f64 = 1.9;

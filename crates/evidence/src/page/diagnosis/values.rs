@@ -16,8 +16,8 @@ const STILL: f64 = 0.10;
 /// The limit for the upper end of the interval; see [`STILL`].
 const STILL_UP_TO: f64 = 0.35;
 
-/// The diagnosis that whole swaps of a unit move the decision, but other conditions in the same
-/// unit do not: the decision may depend on the words around the conditions.
+/// The diagnosis that whole swaps of a unit move the decision, but other conditions in the same unit do not: the
+/// decision may depend on the words around the conditions.
 pub(super) fn conditions(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let content = run.metrics.get("evidence.content_effect")?.value?;
     let condition = run.metrics.get("evidence.sensitivity_condition")?;
@@ -34,9 +34,8 @@ pub(super) fn conditions(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Alarm, 0.9, Phrase::text(text)))
 }
 
-/// The diagnosis that other numbers, comparators and opposites do not move the decision, although
-/// whole swaps of the same type do. If whole swaps do not move it either, another diagnosis names
-/// the type.
+/// The diagnosis that other numbers, comparators and opposites do not move the decision, although whole swaps of the
+/// same type do. If whole swaps do not move it either, another diagnosis names the type.
 pub(super) fn mechanical(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let types = run.governing_types.iter().map(String::as_str);
     let moving: BTreeSet<&str> = types

@@ -37,8 +37,8 @@ fn is_free_before(before: &str, after: &str, money: bool) -> bool {
             }
         },
         '+' => is_gain(rest, after),
-        // Groups of digits that are separated by a space but have the wrong length: a phone number,
-        // or an account number.
+        // Groups of digits that are separated by a space but have the wrong length: a phone number, or an account
+        // number.
         ' ' => !rest.ends_with(|c: char| c.is_ascii_digit()),
         '[' | '#' | '№' | '§' | '¶' | '@' | '/' | '\\' | '_' | '.' | '^' => false,
         '\'' | '’' => false,
@@ -46,8 +46,7 @@ fn is_free_before(before: &str, after: &str, money: bool) -> bool {
     }
 }
 
-/// Whether a plus sign before a number marks an increase; otherwise the number is the country code
-/// of a phone number.
+/// Whether a plus sign before a number marks an increase; otherwise the number is the country code of a phone number.
 fn is_gain(before: &str, after: &str) -> bool {
     let opens = before
         .chars()

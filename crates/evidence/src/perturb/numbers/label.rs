@@ -6,8 +6,7 @@ use super::limits::{is_measured, is_percentage};
 use super::{MASK, is_currency};
 use crate::perturb::sentence::words;
 
-/// After one of these words, the word before the number is an ordinary noun, not a label, and the
-/// number is a count.
+/// After one of these words, the word before the number is an ordinary noun, not a label, and the number is a count.
 const DETERMINERS: &[&str] = &[
     "a", "an", "any", "each", "every", "last", "next", "past", "per", "previous", "this",
 ];
@@ -39,8 +38,7 @@ pub(super) fn is_label(text: &str, token: &Range<usize>, labels: &[String]) -> b
     if !between && !is_named_by(word, labels) {
         return false;
     }
-    // The numbers in "per patient 2 hours", "must order 5 readings" and "in case 3 or more" are
-    // amounts, not labels.
+    // The numbers in "per patient 2 hours", "must order 5 readings" and "in case 3 or more" are amounts, not labels.
     let second = second.to_lowercase();
     let is_second = |words: &[&str]| words.contains(&&*second);
     let free = is_second(DETERMINERS)
@@ -111,8 +109,7 @@ fn plural_of(label: &str) -> String {
     }
 }
 
-/// Whether the text between two numbers continues a list of labels: it is only a comma or a small
-/// word.
+/// Whether the text between two numbers continues a list of labels: it is only a comma or a small word.
 fn goes_on(between: &str) -> bool {
     matches!(
         between.trim_matches(is_gap),
@@ -160,9 +157,8 @@ fn refers(before: &str, text: &str, token: &Range<usize>) -> bool {
     ends(ALWAYS) || (dotted && ends(TO_A_PLACE))
 }
 
-/// Whether the word right before a number is a name that includes the number, such as the name of a
-/// product, a street or a grade. At the beginning of a sentence, a name cannot be distinguished
-/// from another word, so it does not count.
+/// Whether the word right before a number is a name that includes the number, such as the name of a product, a street
+/// or a grade. At the beginning of a sentence, a name cannot be distinguished from another word, so it does not count.
 fn is_named(before: &str, after: &str, number: &str) -> bool {
     /// Measures that some forms write with a capital letter: "Credit Score 640".
     const MEASURES: &[&str] = &[

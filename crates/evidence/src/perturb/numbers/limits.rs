@@ -1,5 +1,4 @@
-//! The limits for changing an amount: percentages stay below 100, and the ends of a range keep
-//! their order.
+//! The limits for changing an amount: percentages stay below 100, and the ends of a range keep their order.
 
 use std::ops::Range;
 
@@ -32,8 +31,7 @@ impl Amount {
     }
 }
 
-/// The amounts at the given positions. "4" in "3 out of 4" is not a separate amount: it is only the
-/// whole for "3".
+/// The amounts at the given positions. "4" in "3 out of 4" is not a separate amount: it is only the whole for "3".
 pub(super) fn limited(text: &str, found: &[Range<usize>]) -> Vec<Amount> {
     let number = |range: &Range<usize>| value(&text[range.clone()]);
     let mut amounts: Vec<Amount> = found
@@ -91,9 +89,8 @@ pub(super) fn is_percentage(after: &str) -> bool {
             .any(|word| after.starts_with(word))
 }
 
-/// The largest value that a number can have in its context: 100 for a percentage, 24 for the hours
-/// of a day. If a number is already above such a limit, it has another meaning, so the limit does
-/// not apply.
+/// The largest value that a number can have in its context: 100 for a percentage, 24 for the hours of a day. If a
+/// number is already above such a limit, it has another meaning, so the limit does not apply.
 fn ceiling(text: &str, range: &Range<usize>) -> f64 {
     /// A counted unit, the period in which it is counted, and how many of the units the period has.
     const PERIODS: &[(&str, &str, f64)] = &[
@@ -180,8 +177,7 @@ fn is_whole_of_words(before: &str) -> bool {
     let last: Vec<&str> = last.iter().map(String::as_str).collect();
     let parts = |word: &str| PARTS.contains(&word);
     match last.as_slice() {
-        // The words are in reverse order from the number; the empty word stands for the white space
-        // right before it.
+        // The words are in reverse order from the number; the empty word stands for the white space right before it.
         ["", "of", "out", part] | ["", "of" | "in", part, ..] => parts(part),
         [
             "",

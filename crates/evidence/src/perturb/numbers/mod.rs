@@ -1,8 +1,7 @@
 //! Finds the amounts of a text, and possible replacements for each.
 //!
-//! An amount is a number that measures or counts something. Dates, times, versions, ordinals,
-//! labels such as "Section 3", list numbers, identifiers, post codes and phone numbers are not
-//! amounts.
+//! An amount is a number that measures or counts something. Dates, times, versions, ordinals, labels such as "Section
+//! 3", list numbers, identifiers, post codes and phone numbers are not amounts.
 
 mod around;
 mod label;
@@ -19,8 +18,8 @@ pub(super) use limits::Amount;
 use style::{NumberStyle, is_grouping_mark, value};
 pub(super) use style::{over, times};
 
-/// The amounts of a block of masked text: their digits with the separators between them, without
-/// sign, currency and unit.
+/// The amounts of a block of masked text: their digits with the separators between them, without sign, currency and
+/// unit.
 pub(super) fn amounts(masked: &str, block: Range<usize>, labels: &[String]) -> Vec<Amount> {
     let text = &masked[block.clone()];
     let mut found = Vec::new();
@@ -98,8 +97,7 @@ fn token(text: &str, start: usize) -> Range<usize> {
     start..end
 }
 
-/// The numbers of a token: one, or the two ends of a range; none if the token is not a number or a
-/// range.
+/// The numbers of a token: one, or the two ends of a range; none if the token is not a number or a range.
 fn parts(token: &str) -> Vec<Range<usize>> {
     if NumberStyle::of(token).is_some() {
         let whole = (!is_identifier(token)).then_some(0..token.len());
@@ -119,8 +117,8 @@ fn parts(token: &str) -> Vec<Range<usize>> {
     vec![0..at, token.len() - right.len()..token.len()]
 }
 
-/// Whether a number is an identifier: people group the digits of large amounts, so a long sequence
-/// of digits without separators is a name and not a count.
+/// Whether a number is an identifier: people group the digits of large amounts, so a long sequence of digits without
+/// separators is a name and not a count.
 fn is_identifier(number: &str) -> bool {
     number.len() >= 8 && number.bytes().all(|b| b.is_ascii_digit())
 }

@@ -1,14 +1,14 @@
 //! Recognises the format of a number, and computes multiples and fractions in the same format.
 
-/// A number times an integer, in the same format: with as many decimals and the same grouping. None
-/// if the text is not a number.
+/// A number times an integer, in the same format: with as many decimals and the same grouping. None if the text is not
+/// a number.
 pub(in crate::perturb) fn times(number: &str, factor: u32) -> Option<String> {
     let style = NumberStyle::of(number)?;
     Some(style.written(number, multiply(&digits(number), factor)))
 }
 
-/// A number divided by an integer, in the same format and rounded down to as many decimals. None if
-/// the text is not a number.
+/// A number divided by an integer, in the same format and rounded down to as many decimals. None if the text is not a
+/// number.
 pub(in crate::perturb) fn over(number: &str, divisor: u32) -> Option<String> {
     let style = NumberStyle::of(number)?;
     Some(style.written(number, divide(&digits(number), divisor)))
@@ -26,8 +26,7 @@ pub(super) struct NumberStyle {
     decimals: usize,
     /// Whether there is no digit before the decimal mark.
     bare_point: bool,
-    /// The separator between groups, and the length of the groups before the last one: 3, or 2 in
-    /// India.
+    /// The separator between groups, and the length of the groups before the last one: 3, or 2 in India.
     group: Option<(char, usize)>,
 }
 
@@ -98,8 +97,7 @@ impl NumberStyle {
     }
 }
 
-/// The grouping of a whole number: one separator throughout, and groups of three, or of two before
-/// the last three.
+/// The grouping of a whole number: one separator throughout, and groups of three, or of two before the last three.
 fn grouping(whole: &str, one_point: bool) -> Option<(char, usize)> {
     let mark = whole.chars().find(|c| !c.is_ascii_digit())?;
     if !is_grouping_mark(mark) {

@@ -1,5 +1,4 @@
-//! Flips phrases to their opposites, all at once or one by one, so that a second flip restores the
-//! text.
+//! Flips phrases to their opposites, all at once or one by one, so that a second flip restores the text.
 
 mod occurrence;
 mod role;
@@ -76,8 +75,7 @@ impl Flipper {
         }
     }
 
-    /// The edits that flip a block of masked text; none if a second flip would not restore the
-    /// text.
+    /// The edits that flip a block of masked text; none if a second flip would not restore the text.
     pub(super) fn flip(&self, masked: &str, block: Range<usize>) -> Edits {
         let text = &masked[block.clone()];
         let edits = self.edits(text);
@@ -88,8 +86,8 @@ impl Flipper {
         shifted(edits, block.start)
     }
 
-    /// The flips of a block of masked text, one by one, each with the article before it corrected.
-    /// A flip is left out if a second flip would not restore the text.
+    /// The flips of a block of masked text, one by one, each with the article before it corrected. A flip is left out
+    /// if a second flip would not restore the text.
     pub(super) fn flip_each(&self, masked: &str, block: Range<usize>) -> Vec<Edits> {
         let text = &masked[block.clone()];
         self.single(text)
@@ -195,8 +193,8 @@ const fn is_sign(c: char) -> bool {
     matches!(c, '<' | '>' | '=' | '≥' | '≤' | '⩾' | '⩽')
 }
 
-/// The words of a phrase in lower case with one space between them; none if the text between the
-/// words is not white space.
+/// The words of a phrase in lower case with one space between them; none if the text between the words is not white
+/// space.
 fn key(text: &str, phrase: &[Range<usize>]) -> Option<String> {
     let mut key = String::new();
     let mut end = None;
@@ -214,8 +212,8 @@ fn key(text: &str, phrase: &[Range<usize>]) -> Option<String> {
     Some(key)
 }
 
-/// Whether a symbol is a comparison of its two sides. An arrow, a tag or an operator of a
-/// programming language is not; a phrase of words needs no such check.
+/// Whether a symbol is a comparison of its two sides. An arrow, a tag or an operator of a programming language is not;
+/// a phrase of words needs no such check.
 fn is_sign_free(text: &str, range: &Range<usize>) -> bool {
     if !text[range.clone()].starts_with(is_sign) {
         return true;
@@ -242,8 +240,7 @@ fn begins_with_number(after: &str) -> bool {
             }))
 }
 
-/// The opposite, with the capitals and the white space of the phrase; none if the phrase uses them
-/// in an unusual way.
+/// The opposite, with the capitals and the white space of the phrase; none if the phrase uses them in an unusual way.
 fn rewritten(phrase: &str, opposite: &str) -> Option<String> {
     let dressed = match Dress::of(phrase)? {
         Dress::Lower => opposite.to_owned(),
@@ -314,8 +311,8 @@ fn capitalised(word: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The article before a position in a text, in the form for this new word; none if there is no
-/// article, or if it already has that form.
+/// The article before a position in a text, in the form for this new word; none if there is no article, or if it
+/// already has that form.
 pub(super) fn mended_article(
     text: &str,
     place: usize,

@@ -1,10 +1,10 @@
-//! Whether a word decides something in its sentence. The same word is an outcome in "deny the
-//! claim" but not in "the patient denies chest pain"; an ambiguous word is not changed.
+//! Whether a word decides something in its sentence. The same word is an outcome in "deny the claim" but not in "the
+//! patient denies chest pain"; an ambiguous word is not changed.
 
 use super::occurrence::Occurrence;
 
-/// A subject with one of these words is only a part of the whole, and the opposite may also be true
-/// of it: if some conditions are met, others may be unmet.
+/// A subject with one of these words is only a part of the whole, and the opposite may also be true of it: if some
+/// conditions are met, others may be unmet.
 const PARTS: &[&str] = &[
     "some",
     "several",
@@ -21,8 +21,7 @@ const PARTS: &[&str] = &[
     "either",
 ];
 
-/// Numbers that mean a part at the beginning of a clause: "two of them", but not "a deposit of two
-/// months".
+/// Numbers that mean a part at the beginning of a clause: "two of them", but not "a deposit of two months".
 const NUMBERS: &[&str] = &[
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
 ];
@@ -63,8 +62,8 @@ const PERSONS: &[&str] = &[
     "contractor",
 ];
 
-/// Things that are passed or failed. Without one of these words, "pass" and "fail" have another
-/// meaning: time passes, and pumps fail.
+/// Things that are passed or failed. Without one of these words, "pass" and "fail" have another meaning: time passes,
+/// and pumps fail.
 const TESTS: &[&str] = &[
     "assessment",
     "audit",
@@ -156,8 +155,8 @@ impl Occurrence<'_> {
         follows && !phrasal && !person && !self.is_left_open(opposite) && !self.is_of_parts(verb)
     }
 
-    /// Whether the sentence is a question, or names the phrase and its opposite side by side:
-    /// "whether to approve or deny".
+    /// Whether the sentence is a question, or names the phrase and its opposite side by side: "whether to approve or
+    /// deny".
     fn is_left_open(&self, opposite: &str) -> bool {
         let sentence = self.sentence();
         let asks = self.gap(sentence.end).starts_with('?');
@@ -206,8 +205,8 @@ impl Occurrence<'_> {
         (self.auxiliary().is_some() || perfect) && (adverb || self.has_no_noun_after())
     }
 
-    /// Whether the phrase is a decision without an auxiliary: "The board approved it", "Decision:
-    /// approved"; not "an approved supplier".
+    /// Whether the phrase is a decision without an auxiliary: "The board approved it", "Decision: approved"; not "an
+    /// approved supplier".
     fn is_active(&self) -> bool {
         !self.follows_determiner() && self.has_no_noun_after()
     }

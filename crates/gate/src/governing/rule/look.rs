@@ -12,8 +12,7 @@ use crate::look::GUARD;
 /// A case whose answers vary more than this on the base is left out.
 const UNSTEADY: f64 = 0.25;
 
-/// How many standard errors noisier than on the base a case on the head must be to count as lost to
-/// noise.
+/// How many standard errors noisier than on the base a case on the head must be to count as lost to noise.
 const CELL_Z: f64 = 2.3;
 
 /// The share of the steady cases that may be lost to noise.
@@ -28,20 +27,20 @@ const CHANCE: f64 = 0.01;
 /// A type whose share rises counts as new only if its share on the base was at most this.
 const NEW_HAD: f64 = 0.03;
 
-/// How certain a gain must be to explain a drop, and which part of the drop it must explain: for a
-/// new type, and for a type that decided before.
+/// How certain a gain must be to explain a drop, and which part of the drop it must explain: for a new type, and for a
+/// type that decided before.
 const LIKELY: f64 = 0.9;
 const NEW_SHARE: f64 = 1.0 / 3.0;
 const TRADE_SHARE: f64 = 0.5;
 
-/// A type is still followed if at least this many of its swaps are expected to move the decision.
-/// It is lost if at most this many are, or this part of them.
+/// A type is still followed if at least this many of its swaps are expected to move the decision. It is lost if at most
+/// this many are, or this part of them.
 const STILL: f64 = 1.0;
 const GONE: f64 = 0.5;
 const GONE_SHARE: f64 = 0.05;
 
-/// If another type may rightly decide now, the loss must occur in at least this many cases, and for
-/// each of two answers at least this many swaps must be informative.
+/// If another type may rightly decide now, the loss must occur in at least this many cases, and for each of two answers
+/// at least this many swaps must be informative.
 const CASES: usize = 10;
 const TELL: usize = 6;
 
@@ -60,11 +59,9 @@ pub struct TypeFigures {
     /// How many swaps are expected to move the decision on the base, and in how many cases.
     pub firm: f64,
     pub(super) firm_cases: usize,
-    /// The share of swaps that moved the decision on the base; for numbers the share of the squared
-    /// distances.
+    /// The share of swaps that moved the decision on the base; for numbers the share of the squared distances.
     pub had: f64,
-    /// The share of swaps that moved the decision on the head; for numbers the share of the squared
-    /// distances.
+    /// The share of swaps that moved the decision on the head; for numbers the share of the squared distances.
     pub has: f64,
     /// How much of the share is lost, net; negative if more is won.
     pub drop: f64,
@@ -122,8 +119,8 @@ pub(super) struct WholeSuite {
     pub(super) tells: Vec<bool>,
     /// For each item: whether more answers would help to decide, on the base and on the head.
     pub(super) unsettled: (Vec<bool>, Vec<bool>),
-    /// For each item: whether more answers would help to decide on either side, or whether it moves
-    /// the decision on one side only.
+    /// For each item: whether more answers would help to decide on either side, or whether it moves the decision on one
+    /// side only.
     pub(super) doubtful: Vec<bool>,
     /// The indices of the cases that are left out because their answers vary on the base.
     pub(super) unsteady: Vec<usize>,
@@ -167,8 +164,8 @@ pub enum OpenReason {
     Suspected,
     /// A loss beyond the limit cannot be excluded.
     Wide,
-    /// The share of another type increased by the same amount, or another type may block this type:
-    /// labels or an approval can decide.
+    /// The share of another type increased by the same amount, or another type may block this type: labels or an
+    /// approval can decide.
     Trade,
     /// Too many cases became unsteady on the head.
     Noise,
@@ -301,8 +298,7 @@ fn is_settled(chance: f64) -> bool {
     chance <= SETTLED || chance >= 1.0 - SETTLED
 }
 
-/// Whether another run may help to decide about an item, by the probabilities that it moves the
-/// decision on both sides.
+/// Whether another run may help to decide about an item, by the probabilities that it moves the decision on both sides.
 fn is_doubtful(base: f64, head: f64) -> bool {
     !is_settled(base) || !is_settled(head) || (base > 0.5) != (head > 0.5)
 }
@@ -390,8 +386,7 @@ impl NoisySides<'_> {
         (figures, (base, head))
     }
 
-    /// Whether more cases have a certainly moving item than wrong usual answers and lucky runs
-    /// would produce.
+    /// Whether more cases have a certainly moving item than wrong usual answers and lucky runs would produce.
     fn is_beyond_chance(
         &self,
         places: &[usize],
@@ -438,8 +433,7 @@ fn poisson_below(count: usize, mean: f64) -> f64 {
     sum
 }
 
-/// The share of the steady cases that are unsteady on the head beyond chance, either case by case
-/// or all together.
+/// The share of the steady cases that are unsteady on the head beyond chance, either case by case or all together.
 fn lost_cells(before: &UsualAnswers, after: &UsualAnswers, steady: &[bool]) -> f64 {
     let variance = |own: &UsualAnswers, case: usize| {
         let e = own.e[case];
@@ -467,8 +461,7 @@ fn lost_cells(before: &UsualAnswers, after: &UsualAnswers, steady: &[bool]) -> f
     cases.iter().filter(is_lost).count() as f64 / n
 }
 
-/// For each type: whether there are two answers of the head that both have enough swaps whose donor
-/// has another answer.
+/// For each type: whether there are two answers of the head that both have enough swaps whose donor has another answer.
 fn tells(suite: &SwapSuite, head: &UsualAnswers) -> Vec<bool> {
     let of_type = |of_type: usize| {
         let mut counts: Vec<(u32, usize)> = Vec::new();
@@ -488,8 +481,8 @@ fn tells(suite: &SwapSuite, head: &UsualAnswers) -> Vec<bool> {
     (0..suite.types.len()).map(of_type).collect()
 }
 
-/// The verdicts on all types. `is_first`: the head was run once, and may be lucky; `more_base`: the
-/// base is run again first.
+/// The verdicts on all types. `is_first`: the head was run once, and may be lucky; `more_base`: the base is run again
+/// first.
 fn verdicts(
     types: &[TypeFigures],
     whole: &WholeSuite,
@@ -634,8 +627,7 @@ fn status(one: &TypeFigures, verdict: TypeVerdict) -> Status {
 }
 
 impl TypeFigures {
-    /// Whether the suite cannot detect the loss of the type, so that a pass does not cover this
-    /// type.
+    /// Whether the suite cannot detect the loss of the type, so that a pass does not cover this type.
     pub fn is_blind(&self) -> bool {
         let is_few = self.firm < FEWEST_TELLING as f64;
         is_few && !self.is_followed_head || !self.is_followed_base && !self.is_kept

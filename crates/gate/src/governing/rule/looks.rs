@@ -1,5 +1,4 @@
-//! The looks at a suite, and the re-runs between them. This module decides what to run; the caller
-//! runs it.
+//! The looks at a suite, and the re-runs between them. This module decides what to run; the caller runs it.
 
 use super::look::{Status, SuiteLook, TypeFigures, TypeVerdict, look};
 use super::{SuiteRules, SwapSuite};
@@ -9,8 +8,8 @@ use kelvin_record::{Wanted, WantedRepeats};
 /// The number of runs at each look, for the head, and for a base that can be run again.
 const LOOKS: [(usize, usize); 4] = [(1, 0), (2, 3), (4, 5), (8, 8)];
 
-/// If a base that can be run again has fewer runs than this, there is no decision about a type that
-/// it does not seem to follow.
+/// If a base that can be run again has fewer runs than this, there is no decision about a type that it does not seem to
+/// follow.
 const FEWEST_BASE_RUNS: usize = 3;
 
 /// What to do next.
@@ -43,8 +42,7 @@ pub struct SuiteLooks {
 }
 
 impl SuiteLooks {
-    /// Looks at all runs so far. `are_kept`: whether the pipeline answers repeats of the head from
-    /// its own cache.
+    /// Looks at all runs so far. `are_kept`: whether the pipeline answers repeats of the head from its own cache.
     pub fn next(
         &mut self,
         suite: &SwapSuite,
@@ -102,11 +100,10 @@ fn ended(look: &SuiteLook, suite: &SwapSuite, ending: LooksEnding) -> TypeEnding
     }
 }
 
-/// The runs before the next look. The second look runs the doubtful items of all types again, or
-/// everything if none is doubtful. These runs are made on both sides: the gain of one type may
-/// explain the loss of another, so no case may be run again on one side only. Later looks run the
-/// unsettled items of the open types again. Each time, the inputs for the own answers of the same
-/// cases are run again too.
+/// The runs before the next look. The second look runs the doubtful items of all types again, or everything if none is
+/// doubtful. These runs are made on both sides: the gain of one type may explain the loss of another, so no case may be
+/// run again on one side only. Later looks run the unsettled items of the open types again. Each time, the inputs for
+/// the own answers of the same cases are run again too.
 fn wanted(
     suite: &SwapSuite,
     look: &SuiteLook,
@@ -143,8 +140,7 @@ fn wanted(
 }
 
 impl SwapSuite {
-    /// Requests this many runs of some items on a side, together with the inputs for the own
-    /// answers of their cases.
+    /// Requests this many runs of some items on a side, together with the inputs for the own answers of their cases.
     fn asking(&self, places: &[usize], (side, runs): (Which, usize)) -> WantedRepeats {
         let mut wanted = WantedRepeats::new();
         for place in places {

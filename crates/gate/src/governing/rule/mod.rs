@@ -1,6 +1,5 @@
-//! The rule: it decides the status of each type from the answers of two sides, and which runs are
-//! needed first. It does not depend on reports, so that `benches/gate_simulation` can run it on
-//! simulated suites whose truth is known.
+//! The rule: it decides the status of each type from the answers of two sides, and which runs are needed first. It does
+//! not depend on reports, so that `benches/gate_simulation` can run it on simulated suites whose truth is known.
 
 mod look;
 mod looks;
@@ -14,8 +13,8 @@ pub use look::{OpenReason, Status, TypeFigures, TypeVerdict};
 pub use looks::{FollowUp, SuiteLooks, TypeEnding};
 pub use noise::{E_MIN, UsualAnswers};
 
-/// The share of its influence on the base that a type may lose, if this is less than `max_drop`.
-/// With an absolute limit, a type that moves few decisions could lose all of them.
+/// The share of its influence on the base that a type may lose, if this is less than `max_drop`. With an absolute
+/// limit, a type that moves few decisions could lose all of them.
 const SHARE: f64 = 1.0 / 3.0;
 
 /// A type passes if the probability of a loss beyond the limit is at most this.
@@ -32,8 +31,7 @@ pub const FEWEST_TELLING: usize = 5;
 pub struct LossLimit {
     /// The drop that is allowed.
     pub max_drop: f64,
-    /// Whether the limit applies even if the base's share was small, because the configuration sets
-    /// it for this type.
+    /// Whether the limit applies even if the base's share was small, because the configuration sets it for this type.
     pub is_whole: bool,
 }
 
@@ -52,8 +50,7 @@ impl LossLimit {
 pub struct SuiteRules<'a> {
     /// The allowed drop of each type, in the order of the types; in `[0, 1]`.
     pub max_drop: &'a [LossLimit],
-    /// Whether the pipeline is declared deterministic, or the plain limit is configured: then one
-    /// answer is enough.
+    /// Whether the pipeline is declared deterministic, or the plain limit is configured: then one answer is enough.
     pub is_exact: bool,
 }
 
@@ -104,8 +101,7 @@ pub enum Answers {
 /// The answers of one side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteSide<A> {
-    /// The answers to each unchanged case, and to its variants that should not change the answer;
-    /// at least one.
+    /// The answers to each unchanged case, and to its variants that should not change the answer; at least one.
     pub own: Vec<Vec<A>>,
     /// The answers to each swap.
     pub swaps: Vec<Vec<A>>,

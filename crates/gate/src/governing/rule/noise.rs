@@ -53,8 +53,8 @@ impl UsualAnswers {
         }
     }
 
-    /// Raises the noise to at least the noise of another side: if every item was run only once, the
-    /// noise is hardly known.
+    /// Raises the noise to at least the noise of another side: if every item was run only once, the noise is hardly
+    /// known.
     pub fn at_least(&mut self, other: &Self) {
         let raise = |own: &mut Vec<f64>, other: &[f64]| {
             for (own, other) in own.iter_mut().zip(other) {
@@ -90,8 +90,8 @@ pub(super) fn binomial(n: usize, hits: usize, p: f64) -> f64 {
     ways * p.powi(hits as i32) * (1.0 - p).powi((n - hits) as i32)
 }
 
-/// The noise rate at which two answers differ in this share of the pairs: each answer is the usual
-/// one or, with that probability, another.
+/// The noise rate at which two answers differ in this share of the pairs: each answer is the usual one or, with that
+/// probability, another.
 fn rate(differ: f64) -> f64 {
     let within = (1.0 - 2.0 * differ.min(0.495)).max(0.0);
     f64::midpoint(1.0, -within.sqrt())

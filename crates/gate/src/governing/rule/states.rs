@@ -1,5 +1,4 @@
-//! The probabilities of the four states of a swap: whether it moves the decision on the base and on
-//! the head.
+//! The probabilities of the four states of a swap: whether it moves the decision on the base and on the head.
 
 use super::noise::{UsualAnswers, wrong_own};
 use super::{SuiteSide, SuiteSwap};
@@ -13,8 +12,8 @@ pub(super) const DOUBT: [f64; 4] = [0.5, 0.1, 0.6, 0.5];
 /// The initial shares of the states.
 const BEGIN: [f64; 4] = [0.45, 0.05, 0.05, 0.45];
 
-/// The number of rounds of expectation maximisation (Dempster, Laird and Rubin, Journal of the
-/// Royal Statistical Society B 39, 1977) after which four shares have converged.
+/// The number of rounds of expectation maximisation (Dempster, Laird and Rubin, Journal of the Royal Statistical
+/// Society B 39, 1977) after which four shares have converged.
 const ROUNDS: usize = 50;
 
 /// A smaller probability does not contribute to the distribution of a sum.
@@ -32,8 +31,7 @@ pub(super) struct Likelihoods(Vec<(f64, f64)>);
 pub(super) struct States(Vec<[f64; 4]>);
 
 impl Likelihoods {
-    /// The likelihoods of all items of a side, with this noise by case. `classes`: the number of
-    /// different answers.
+    /// The likelihoods of all items of a side, with this noise by case. `classes`: the number of different answers.
     pub(super) fn of(
         side: &SuiteSide<u32>,
         own: &UsualAnswers,

@@ -1,9 +1,8 @@
 //! Writes the report as JSON, and reads it back.
 //!
-//! Only the outer levels have line breaks: every key of the run, every variant of a case, every
-//! case of a metric. Deeper values stay on the line of their parent, so that a report of thousands
-//! of cases stays small, and a line that differs from that of another run shows which variant it
-//! is.
+//! Only the outer levels have line breaks: every key of the run, every variant of a case, every case of a metric.
+//! Deeper values stay on the line of their parent, so that a report of thousands of cases stays small, and a line that
+//! differs from that of another run shows which variant it is.
 
 use std::io::{self, Write};
 
@@ -104,11 +103,9 @@ pub fn write_judgement(to: &mut dyn Write, judgement: &Judgement) -> io::Result<
 ///
 /// # Errors
 ///
-/// Fails with a message for a person: the report has another version, or where and how the text is
-/// damaged.
+/// Fails with a message for a person: the report has another version, or where and how the text is damaged.
 pub fn read(bytes: &[u8], kinds: &Kinds) -> anyhow::Result<Report> {
-    /// The fields that are read first, because a report of another version may have another
-    /// structure.
+    /// The fields that are read first, because a report of another version may have another structure.
     #[derive(Deserialize)]
     struct Head {
         schema_version: Option<Value>,

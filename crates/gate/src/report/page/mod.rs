@@ -149,8 +149,8 @@ fn scope(report: &Report, chapters: &[Chapter<'_>]) -> Vec<String> {
     scope
 }
 
-/// Figures that belong to no probe of this version: a report of another version may contain some,
-/// and a page must not leave any out.
+/// Figures that belong to no probe of this version: a report of another version may contain some, and a page must not
+/// leave any out.
 fn others(report: &Report) -> Option<FigureTable<'_>> {
     let is_known = |id: &str| report.probes.kind(probe_of(id)).is_some();
     let rows = report.metrics.iter().filter(|(id, _)| !is_known(id));

@@ -11,14 +11,12 @@ use similar::TextDiff;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// The maximum width of an answer in columns: enough to see the problem, and narrow enough for a
-/// table.
+/// The maximum width of an answer in columns: enough to see the problem, and narrow enough for a table.
 const ANSWER: usize = 240;
 /// The maximum width of the judge's remark, in columns.
 const SAID: usize = 120;
 
-/// The answers of both sides to the items that got worse, worst first, for probes that store
-/// answers.
+/// The answers of both sides to the items that got worse, worst first, for probes that store answers.
 pub(super) fn answers(publication: &Publication<'_>, judgement: &Judgement, most: usize) -> String {
     let worse = judgement.cases.iter().filter(|case| case.is_worse());
     let mut seen = BTreeSet::new();

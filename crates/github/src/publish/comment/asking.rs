@@ -6,8 +6,8 @@ use crate::publish::named;
 use kelvin_gate::approval::Approval;
 use kelvin_gate::judgement::prose;
 
-/// The question, who may answer, and how. `mind`: the effects of the change on the rules and on
-/// what is measured, which the person who decides has to know.
+/// The question, who may answer, and how. `mind`: the effects of the change on the rules and on what is measured, which
+/// the person who decides has to know.
 pub fn asking(approval: &Approval, mind: &[String]) -> String {
     let request = &approval.request;
     let key = approval.origin.as_ref().map_or("", |origin| &origin.key);

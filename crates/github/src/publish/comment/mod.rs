@@ -1,10 +1,9 @@
 //! The comment: what happened, where, and what to do, within a size limit in bytes.
 //!
-//! A page is a list of sections. If they are too long together, whole sections are left out, the
-//! least important first: the differences between texts, then the answers, the other cases, the
-//! notices, the differences besides the figures, the other reasons, the cost, the way to reproduce
-//! the result, and last the table. The first lines are always kept, and a line says which sections
-//! are left out and where to find them.
+//! A page is a list of sections. If they are too long together, whole sections are left out, the least important first:
+//! the differences between texts, then the answers, the other cases, the notices, the differences besides the figures,
+//! the other reasons, the cost, the way to reproduce the result, and last the table. The first lines are always kept,
+//! and a line says which sections are left out and where to find them.
 
 mod answers;
 mod asking;

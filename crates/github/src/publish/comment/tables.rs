@@ -107,8 +107,7 @@ pub(super) fn other_answers(judgement: &Judgement) -> String {
     page
 }
 
-/// The metrics that changed, or that one side does not have, in a table; the unchanged ones in a
-/// second, folded table.
+/// The metrics that changed, or that one side does not have, in a table; the unchanged ones in a second, folded table.
 pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most: usize) -> String {
     let shown = judgement.verdict.shown();
     if shown.is_empty() {
@@ -167,8 +166,7 @@ fn metric_row(publication: &Publication<'_>, id: &str, metric: &MetricVerdict) -
     )
 }
 
-/// The meaning of a metric in plain words, in a line above its id; empty if users have chosen its
-/// name.
+/// The meaning of a metric in plain words, in a line above its id; empty if users have chosen its name.
 fn in_words(publication: &Publication<'_>, id: &str) -> String {
     let kind = publication.report.probes.kind(probe_of(id));
     let names = kind.map_or(&[][..], |kind| kind.metric_names());
@@ -178,8 +176,7 @@ fn in_words(publication: &Publication<'_>, id: &str) -> String {
     })
 }
 
-/// Both values and their difference with two decimals; with four if two decimals would hide the
-/// difference.
+/// Both values and their difference with two decimals; with four if two decimals would hide the difference.
 fn rounded(base: Option<f64>, head: Option<f64>) -> (String, String, String) {
     let (before, after) = (base.unwrap_or_default(), head.unwrap_or_default());
     let both = base.is_some() && head.is_some();
@@ -243,8 +240,7 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
         "| {item} | metric | what | base | head | variants that changed (1.00 is as it should be; of a failure rate 0.00) |\n| --- | --- | --- | ---: | ---: | --- |\n"
     );
     for case in judgement.cases.iter().take(most) {
-        // A larger move of the decision under a swap is not an improvement: nobody knows how far it
-        // should move.
+        // A larger move of the decision under a swap is not an improvement: nobody knows how far it should move.
         let metric = judgement.verdict.metrics.get(&case.metric);
         let is_by_swaps = metric.is_some_and(|metric| metric.swaps.is_some());
         let word = match case.change {

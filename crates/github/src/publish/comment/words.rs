@@ -149,8 +149,8 @@ pub(super) fn reproduce(publication: &Publication<'_>) -> String {
     )
 }
 
-/// A complete command as code: a shortened command would be a different command. A command with a
-/// line break is not shown, since the text after the line break would not be code any more.
+/// A complete command as code: a shortened command would be a different command. A command with a line break is not
+/// shown, since the text after the line break would not be code any more.
 fn code(command: &str) -> String {
     if !safe::is_one_line(command) {
         return "(its arguments cannot be shown in one line)".to_owned();

@@ -66,16 +66,15 @@ pub fn key_forms(text: &str) -> impl Iterator<Item = Range<usize>> {
 /// Removes the secrets of a run from texts.
 #[derive(Clone, Debug, Default)]
 pub struct Masker {
-    /// The secrets, the longest first. Otherwise, if a secret contains another one, a part of it
-    /// would stay.
+    /// The secrets, the longest first. Otherwise, if a secret contains another one, a part of it would stay.
     secrets: Vec<String>,
     /// Matches any secret; none if there is none, or if there are too many for one pattern.
     any: Option<Regex>,
 }
 
 impl Masker {
-    /// A masker for the values of variables whose names suggest a secret, and for the secrets that
-    /// were named explicitly.
+    /// A masker for the values of variables whose names suggest a secret, and for the secrets that were named
+    /// explicitly.
     pub fn new(
         variables: impl IntoIterator<Item = (String, String)>,
         named: impl IntoIterator<Item = String>,
@@ -86,8 +85,8 @@ impl Masker {
             .map(|(_, value)| value);
         let mut secrets: Vec<String> = Vec::new();
         for secret in told.chain(named) {
-            // The path of a file is not a secret, for any name of its variable. One in 64 base64
-            // keys begins with a slash too, but it is not the path of a file.
+            // The path of a file is not a secret, for any name of its variable. One in 64 base64 keys begins with a
+            // slash too, but it is not the path of a file.
             let secret = secret.trim();
             if secret.len() < SHORTEST || (secret.starts_with('/') && Path::new(secret).exists()) {
                 continue;
@@ -143,8 +142,7 @@ impl Masker {
         Cow::Owned(masked)
     }
 
-    /// A value without secrets in any of its texts. Names of fields stay: they are our own names,
-    /// or names of files.
+    /// A value without secrets in any of its texts. Names of fields stay: they are our own names, or names of files.
     ///
     /// # Errors
     ///
@@ -176,8 +174,8 @@ impl Masker {
     /// Fails if the value cannot be written as JSON.
     pub fn may_find(&self, value: &impl Serialize) -> anyhow::Result<bool> {
         let mut search = MaskSearch::new(self);
-        // With line breaks in the JSON, every text is on its own line, so that the lines can be
-        // checked one after the other.
+        // With line breaks in the JSON, every text is on its own line, so that the lines can be checked one after the
+        // other.
         let lines = PrettyFormatter::with_indent(b"");
         value.serialize(&mut Serializer::with_formatter(&mut search, lines))?;
         Ok(search.ends())
@@ -189,8 +187,7 @@ impl Masker {
             Some(any) => any.is_match(json),
             None => !self.secrets.is_empty(),
         };
-        // A line break is two letters in JSON, and the second one would seem to belong to the next
-        // word.
+        // A line break is two letters in JSON, and the second one would seem to belong to the next word.
         known || PATTERNS.is_match(&ESCAPES.replace_all(json, "  "))
     }
 
@@ -209,12 +206,11 @@ impl Masker {
     }
 }
 
-/// The characters that encoders leave unchanged, besides letters and digits: those of the standard,
-/// of browsers, of Python, and of forms.
+/// The characters that encoders leave unchanged, besides letters and digits: those of the standard, of browsers, of
+/// Python, and of forms.
 const PLAIN: [&[u8]; 4] = [b"-_.~", b"-_.~!'()*", b"-_.~/", b"-_.*"];
 
-/// A secret in every form that is searched for: unchanged, each of its lines, in JSON, in base64,
-/// and in URLs.
+/// A secret in every form that is searched for: unchanged, each of its lines, in JSON, in base64, and in URLs.
 fn written_forms(secret: &str) -> BTreeSet<String> {
     let lines = secret.lines().map(|line| line.trim().to_owned());
     let mut forms: BTreeSet<String> = lines.collect();
@@ -239,8 +235,8 @@ fn quoted(secret: &str) -> [String; 2] {
     [json, ascii]
 }
 
-/// A secret inside a longer text in base64. Its form depends on the number of bytes before it;
-/// letters that also depend on the neighbours of the secret are left out.
+/// A secret inside a longer text in base64. Its form depends on the number of bytes before it; letters that also depend
+/// on the neighbours of the secret are left out.
 fn base64(secret: &str) -> Vec<String> {
     let mut forms = vec![
         // Padding is left out, since a secret may be inside a longer text.

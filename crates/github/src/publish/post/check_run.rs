@@ -27,8 +27,8 @@ pub enum Conclusion {
 }
 
 impl Conclusion {
-    /// The conclusion for a verdict. A verdict that blocks nobody but is not a pass either
-    /// (advisory, no baseline, inconclusive) is neutral.
+    /// The conclusion for a verdict. A verdict that blocks nobody but is not a pass either (advisory, no baseline,
+    /// inconclusive) is neutral.
     pub fn of(judgement: &Judgement) -> Self {
         let verdict = &judgement.verdict;
         match (verdict.passed, verdict.verdict) {
@@ -63,14 +63,14 @@ pub struct ShownCheckRun {
     pub request: Option<String>,
 }
 
-/// The external id of the check run for a request for approval. By this id, a later decision finds
-/// this check run, and not one with other findings.
+/// The external id of the check run for a request for approval. By this id, a later decision finds this check run, and
+/// not one with other findings.
 pub fn external_id(request: &str) -> String {
     format!("kelvin-approval-{request}")
 }
 
-/// A check run in progress. If it is dropped unfinished, it is completed as failed, because an open
-/// check would block a merge forever.
+/// A check run in progress. If it is dropped unfinished, it is completed as failed, because an open check would block a
+/// merge forever.
 #[must_use = "dropping it closes it as failed"]
 pub struct OpenCheckRun<'a> {
     client: &'a Client,
@@ -114,13 +114,11 @@ impl<'a> OpenCheckRun<'a> {
         self.run.html_url.as_deref()
     }
 
-    /// Completes the check run. Annotations that GitHub rejects are left out; the conclusion is
-    /// not.
+    /// Completes the check run. Annotations that GitHub rejects are left out; the conclusion is not.
     ///
     /// # Errors
     ///
-    /// Fails with an [`Error`] if GitHub does not answer, or if the check run is completed but
-    /// annotations are missing.
+    /// Fails with an [`Error`] if GitHub does not answer, or if the check run is completed but annotations are missing.
     pub fn finish(mut self, conclusion: Conclusion, shown: &ShownCheckRun) -> Result<(), Error> {
         let mut output = json!({
             "title": cut(&shown.title, 255),

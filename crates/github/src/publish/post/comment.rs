@@ -1,5 +1,5 @@
-//! One comment on a pull request. It is found again by its hidden first line, which contains its
-//! key and the run that wrote it.
+//! One comment on a pull request. It is found again by its hidden first line, which contains its key and the run that
+//! wrote it.
 
 use std::time::Duration;
 
@@ -86,13 +86,11 @@ pub enum KeptComments {
 /// Renders a comment within a number of bytes.
 pub(super) type Body<'a> = dyn FnMut(usize) -> String + 'a;
 
-/// Writes a comment, or returns the reason why not. `body` is called with the maximum size of the
-/// comment in bytes.
+/// Writes a comment, or returns the reason why not. `body` is called with the maximum size of the comment in bytes.
 ///
 /// # Errors
 ///
-/// Fails with an [`Error`] if GitHub does not answer; a comment that another job wrote is never an
-/// error.
+/// Fails with an [`Error`] if GitHub does not answer; a comment that another job wrote is never an error.
 pub fn comment(client: &Client, sticky: &Sticky<'_>, body: &mut Body<'_>) -> Result<Posted, Error> {
     if sticky.mode == CommentMode::Off {
         return Ok(skipped("comments are off (`comment: off`)"));
@@ -174,8 +172,8 @@ impl CommentWriter<'_, '_> {
         self.settle(new)
     }
 
-    /// Whether a comment may come from this program. An app does not know its own name: then the
-    /// comment of any app with our first line counts, since no person can write as an app.
+    /// Whether a comment may come from this program. An app does not know its own name: then the comment of any app
+    /// with our first line counts, since no person can write as an app.
     fn may_be_mine(&self, comment: &Comment) -> bool {
         match &self.me {
             Some(me) => comment.is_by(me),
@@ -198,8 +196,8 @@ impl CommentWriter<'_, '_> {
         mine
     }
 
-    /// Checks whether another job wrote a comment at the same time. The oldest comment is kept, and
-    /// the job that wrote a later one deletes it.
+    /// Checks whether another job wrote a comment at the same time. The oldest comment is kept, and the job that wrote
+    /// a later one deletes it.
     fn settle(&mut self, new: Comment) -> Result<Posted, Error> {
         // Comments are sorted by their numbers, so a full page does not change.
         let page = (self.seen.len() / PAGE).max(1);
@@ -303,8 +301,8 @@ impl CommentStamp {
         }
     }
 
-    /// Whether the result of this run is older than that of `other`. On the same commit, a run that
-    /// a person started again has the newer result.
+    /// Whether the result of this run is older than that of `other`. On the same commit, a run that a person started
+    /// again has the newer result.
     fn is_older_than(&self, other: &Self) -> bool {
         if self.run == other.run {
             return self.attempt < other.attempt;
@@ -345,9 +343,8 @@ fn prefix(key: &str) -> String {
     format!("<!-- kelvin-action:{} ", safe_key(key))
 }
 
-/// A key that can neither close the HTML comment nor be mistaken for another key: everything except
-/// letters, digits and a few characters is written as bytes, and the end of a long key is replaced
-/// by its digest.
+/// A key that can neither close the HTML comment nor be mistaken for another key: everything except letters, digits and
+/// a few characters is written as bytes, and the end of a long key is replaced by its digest.
 fn safe_key(key: &str) -> String {
     let mut out = String::new();
     for byte in key.bytes() {

@@ -28,8 +28,8 @@ impl ApprovalNotice {
     }
 }
 
-/// Every request that this account ever made on a pull request, in any later state: a person who
-/// decided may have read any of them.
+/// Every request that this account ever made on a pull request, in any later state: a person who decided may have read
+/// any of them.
 pub fn made(comments: &[Comment], me: &str, pull_request: u64) -> Vec<ApprovalNotice> {
     let own = comments.iter().filter(|comment| comment.is_by(me));
     let found = own.filter_map(|comment| {
@@ -45,10 +45,9 @@ pub fn made(comments: &[Comment], me: &str, pull_request: u64) -> Vec<ApprovalNo
     found.collect()
 }
 
-/// The current requests of this account on a pull request. For each configuration this is the last
-/// request; if several equal ones follow each other, the first of them, to which people have
-/// answered. A comment that was changed does not count, since everybody with the right to push can
-/// change it.
+/// The current requests of this account on a pull request. For each configuration this is the last request; if several
+/// equal ones follow each other, the first of them, to which people have answered. A comment that was changed does not
+/// count, since everybody with the right to push can change it.
 pub fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<ApprovalNotice> {
     let mut found: Vec<ApprovalNotice> = Vec::new();
     let mut sorted: Vec<&Comment> = comments

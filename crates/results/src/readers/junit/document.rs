@@ -7,8 +7,7 @@ use quick_xml::events::{BytesStart, Event};
 
 use crate::readers::{ReadError, cut, json};
 
-/// Other elements that may occur. The last four come from Maven's Surefire: tests that passed when
-/// they ran again.
+/// Other elements that may occur. The last four come from Maven's Surefire: tests that passed when they ran again.
 const OTHERS: &[&str] = &[
     "properties",
     "system-out",
@@ -151,8 +150,7 @@ impl Reading<'_> {
             ("testsuite", "" | "testsuites" | "testsuite") => {
                 let own = self.suite(&attributes)?;
                 if parent == "testsuite" {
-                    // The counts of a suite of suites cover its inner suites, and are checked
-                    // through these.
+                    // The counts of a suite of suites cover its inner suites, and are checked through these.
                     self.document.suites[suite].said = [None; 2];
                 }
                 suite = self.document.suites.len();

@@ -1,8 +1,7 @@
 //! Reads JUnit XML: one test case is one sample.
 //!
-//! pytest and promptfoo each write it in their own way. pytest uses `<error>` only for fixtures,
-//! and reports an exception in a test as a failure; promptfoo puts the number of the test before
-//! its description.
+//! pytest and promptfoo each write it in their own way. pytest uses `<error>` only for fixtures, and reports an
+//! exception in a test as a failure; promptfoo puts the number of the test before its description.
 
 mod document;
 
@@ -157,8 +156,8 @@ impl Test {
     }
 }
 
-/// Whether the message of a failure is an exception other than a failed assertion. It begins with
-/// the name of its type, and by Python's convention the names of errors end in this way.
+/// Whether the message of a failure is an exception other than a failed assertion. It begins with the name of its type,
+/// and by Python's convention the names of errors end in this way.
 fn is_exception(message: &str) -> bool {
     let Some((name, _)) = message.split_once(':').or(Some((message, ""))) else {
         return false;
@@ -210,8 +209,8 @@ impl Value {
     }
 }
 
-/// The properties that are metrics: those with numbers. A property that is a number in one test and
-/// a text in another is rejected.
+/// The properties that are metrics: those with numbers. A property that is a number in one test and a text in another
+/// is rejected.
 fn properties(file: &Path, tests: &[Test]) -> Result<BTreeMap<String, MetricKind>, ReadError> {
     let mut found: BTreeMap<&str, Vec<(&Test, &str)>> = BTreeMap::new();
     for test in tests.iter().filter(|test| !test.is_skipped) {
@@ -289,11 +288,11 @@ fn names(file: &Path, tool: Tool, tests: &[Test]) -> Result<Vec<String>, ReadErr
         .collect()
 }
 
-/// How the parameters of a test function name its cases: the text before and after the id that the
-/// test records as `case_id`. It is empty if the function records none.
+/// How the parameters of a test function name its cases: the text before and after the id that the test records as
+/// `case_id`. It is empty if the function records none.
 ///
-/// This is needed for a test that raises an exception before it has recorded its id: otherwise its
-/// error would belong to a separate case.
+/// This is needed for a test that raises an exception before it has recorded its id: otherwise its error would belong
+/// to a separate case.
 struct Shapes(BTreeSet<(String, String)>);
 
 impl Shapes {

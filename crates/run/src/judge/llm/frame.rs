@@ -1,10 +1,8 @@
-//! Puts untrusted texts into frames, so that no text can leave its frame or imitate another part of
-//! the question.
+//! Puts untrusted texts into frames, so that no text can leave its frame or imitate another part of the question.
 //!
-//! The borders contain a mark that is a digest of all texts of the question. No text contains the
-//! mark: it would have to contain a digest of itself, and if that happens by chance, another mark
-//! is used. The mark depends only on the texts, so that equal questions are equal bytes, and the
-//! cache has an answer for them.
+//! The borders contain a mark that is a digest of all texts of the question. No text contains the mark: it would have
+//! to contain a digest of itself, and if that happens by chance, another mark is used. The mark depends only on the
+//! texts, so that equal questions are equal bytes, and the cache has an answer for them.
 
 use std::borrow::Cow;
 
@@ -20,9 +18,8 @@ pub(super) struct Framed<'a> {
 /// An invisible character that no tokenizer treats as a part of a control token.
 const JOINER: char = '\u{2060}';
 
-/// The continuations of control tokens in common chat templates, by their first character. Many
-/// servers also interpret such tokens inside the text of a message, where they would end the
-/// message.
+/// The continuations of control tokens in common chat templates, by their first character. Many servers also interpret
+/// such tokens inside the text of a message, where they would end the message.
 const CONTROL: [(char, &[&str]); 2] = [
     (
         '<',
@@ -57,8 +54,8 @@ const CONTROL: [(char, &[&str]); 2] = [
     ),
 ];
 
-/// The frames of some texts, one after the other, each with at most `most` characters. The salt
-/// distinguishes questions with equal texts, such as several votes.
+/// The frames of some texts, one after the other, each with at most `most` characters. The salt distinguishes questions
+/// with equal texts, such as several votes.
 pub(super) fn frames(texts: &[Framed<'_>], salt: &str, most: usize) -> String {
     let mark = mark(texts, salt);
     let mut frames = String::new();
@@ -102,9 +99,8 @@ pub(super) fn is_cut(text: &str, most: usize) -> bool {
     text.chars().nth(most).is_some()
 }
 
-/// The beginning and the end of a text that is too long, and the number of characters between them.
-/// The beginning is longer, since it says what a text is about; the end often contains the
-/// conclusion.
+/// The beginning and the end of a text that is too long, and the number of characters between them. The beginning is
+/// longer, since it says what a text is about; the end often contains the conclusion.
 fn cut(text: &str, most: usize) -> Option<(&str, &str, usize)> {
     if !is_cut(text, most) {
         return None;
@@ -117,8 +113,8 @@ fn cut(text: &str, most: usize) -> Option<(&str, &str, usize)> {
     Some((begin, end, all - most))
 }
 
-/// The text in which an invisible character breaks every control token of a chat template. This can
-/// be undone: if a text already has such characters, one more is added.
+/// The text in which an invisible character breaks every control token of a chat template. This can be undone: if a
+/// text already has such characters, one more is added.
 fn shield(text: &str) -> Cow<'_, str> {
     let mut places = text.match_indices(['<', '[']).filter_map(|(at, found)| {
         let first = found.chars().next()?;

@@ -47,8 +47,8 @@ pub(super) struct Rubric {
 pub(super) enum Places {
     /// Always the reference.
     Fixed,
-    /// The reference and the response alternate between exhibits. A position bias then adds to the
-    /// noise of single grades, but cancels out in their mean.
+    /// The reference and the response alternate between exhibits. A position bias then adds to the noise of single
+    /// grades, but cancels out in their mean.
     ByTurns,
     /// Each exhibit is graded in both orders.
     Both,
@@ -135,8 +135,7 @@ impl Rubric {
         }
     }
 
-    /// The orders and votes of the questions about an exhibit, in the order in which they are
-    /// asked.
+    /// The orders and votes of the questions about an exhibit, in the order in which they are asked.
     fn rounds(&self, exhibit: &Exhibit<'_>) -> impl Iterator<Item = (Order, usize)> + '_ {
         let orders = self.orders(exhibit).iter();
         orders.flat_map(|order| (1..=self.votes).map(|vote| (*order, vote)))
@@ -195,8 +194,8 @@ impl Rubric {
                     Order::Swapped => [response, reference],
                 }
             }
-            // The names of the frames show only the order, so that the model cannot know which text
-            // is expected to be right.
+            // The names of the frames show only the order, so that the model cannot know which text is expected to be
+            // right.
             Mode::Pairwise | Mode::Equivalence => {
                 let reference = exhibit.needs_reference()?;
                 let (one, two) = match order {
@@ -213,14 +212,14 @@ impl Rubric {
         Ok(shown)
     }
 
-    /// Whether the judge has to rank passages although none was found. Then no call is made: the
-    /// figure is 0, as in Ragas.
+    /// Whether the judge has to rank passages although none was found. Then no call is made: the figure is 0, as in
+    /// Ragas.
     fn has_nothing_to_rank(&self, exhibit: &Exhibit<'_>) -> bool {
         self.mode == Mode::ContextPrecision && exhibit.passages.is_some_and(<[String]>::is_empty)
     }
 
-    /// Rejects a list that does not have exactly one verdict for each passage: the share over only
-    /// some of them would be a different figure.
+    /// Rejects a list that does not have exactly one verdict for each passage: the share over only some of them would
+    /// be a different figure.
     fn check_count(&self, exhibit: &Exhibit<'_>, read: &Value) -> Result<(), Ungraded> {
         if self.mode != Mode::ContextPrecision {
             return Ok(());
@@ -234,8 +233,7 @@ impl Rubric {
         Err(Ungraded::new(UngradedCode::Invalid, text))
     }
 
-    /// The score of the response, computed from the model's score for the text that was shown
-    /// first.
+    /// The score of the response, computed from the model's score for the text that was shown first.
     fn of_response(&self, read: f64, order: Order) -> f64 {
         match (self.mode, order) {
             (Mode::Pairwise, Order::Given) => 1.0 - read,

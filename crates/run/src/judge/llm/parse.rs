@@ -1,5 +1,5 @@
-//! Finds the only JSON object of an answer. Models often put it into prose or into a fenced block,
-//! which is accepted. An ambiguous answer is rejected.
+//! Finds the only JSON object of an answer. Models often put it into prose or into a fenced block, which is accepted.
+//! An ambiguous answer is rejected.
 
 use std::fmt;
 
@@ -14,9 +14,9 @@ const SHOWN: usize = 80;
 
 /// The object of an answer.
 ///
-/// The first brace of the text has to begin the object, and no other brace may follow the object.
-/// Prose with braces is rare in answers. If the reader chose one of several objects, a text that
-/// the model repeats could contain its own grade.
+/// The first brace of the text has to begin the object, and no other brace may follow the object. Prose with braces is
+/// rare in answers. If the reader chose one of several objects, a text that the model repeats could contain its own
+/// grade.
 ///
 /// # Errors
 ///
@@ -81,8 +81,7 @@ pub(super) fn excerpt(text: &str) -> String {
 /// The beginning of the error message for a key that occurs twice.
 const TWICE: &str = "a key stands twice";
 
-/// An object whose keys are distinct. The parser of `serde_json` would silently use the last of two
-/// equal keys.
+/// An object whose keys are distinct. The parser of `serde_json` would silently use the last of two equal keys.
 struct Entries(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Entries {
@@ -105,8 +104,7 @@ impl<'de> Visitor<'de> for EntriesVisitor {
         let mut is_twice = false;
         while let Some(key) = map.next_key::<String>()? {
             if entries.contains_key(&key) {
-                // The rest is still parsed: a truncated object is not valid JSON, whatever its keys
-                // are.
+                // The rest is still parsed: a truncated object is not valid JSON, whatever its keys are.
                 is_twice = true;
                 map.next_value::<IgnoredAny>()?;
             } else {

@@ -1,6 +1,6 @@
-//! The texts of the questions. Every change of a fixed text must raise [`VERSION`]. The digest of
-//! the texts is also in the id of the judge, so that grades from different texts are never
-//! compared. In a template, the user's words replace the rules.
+//! The texts of the questions. Every change of a fixed text must raise [`VERSION`]. The digest of the texts is also in
+//! the id of the judge, so that grades from different texts are never compared. In a template, the user's words replace
+//! the rules.
 
 use super::scale::Scale;
 use crate::judge::mode::Mode;
@@ -46,8 +46,8 @@ pub(super) fn before(rules: &str) -> String {
     format!("{rules}\n{FRAMES}")
 }
 
-/// The text after the frames. The description of the answer's format comes last, because a model
-/// follows the last instructions best.
+/// The text after the frames. The description of the answer's format comes last, because a model follows the last
+/// instructions best.
 pub(super) fn after(scale: &Scale) -> String {
     format!(
         "The frames end here. Answer by the rules before them, with one JSON object and nothing else:\n{}\n",
@@ -58,8 +58,8 @@ pub(super) fn after(scale: &Scale) -> String {
 /// The placeholder for the frames in a template.
 const PLACE: &str = "{frames}";
 
-/// The user's text before and after the frames. The rules for reading the frames and the form of
-/// the answer are still added to it.
+/// The user's text before and after the frames. The rules for reading the frames and the form of the answer are still
+/// added to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::judge) struct Template {
     /// The text before the frames, which gives the model its task.
@@ -73,9 +73,8 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// Fails with the problem of the template, and advice. Without frames the graded text could
-    /// pretend to be a part of the question, so the template must have the placeholder for the
-    /// frames, and no other placeholder for a text.
+    /// Fails with the problem of the template, and advice. Without frames the graded text could pretend to be a part of
+    /// the question, so the template must have the placeholder for the frames, and no other placeholder for a text.
     pub(in crate::judge) fn parse(text: &str) -> Result<Self, (String, String)> {
         let help = format!(
             "write `{PLACE}` once, where the criteria, the prompt and the response are to stand, each in a frame"
@@ -107,8 +106,8 @@ impl Template {
     }
 }
 
-/// The first word in braces that looks like the name of a placeholder. JSON is not matched, because
-/// it has quotes inside its braces.
+/// The first word in braces that looks like the name of a placeholder. JSON is not matched, because it has quotes
+/// inside its braces.
 fn placeholder(text: &str) -> Option<&str> {
     let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     text.split('{').skip(1).find_map(|rest| {

@@ -20,8 +20,7 @@ pub(in crate::judge) enum Scale {
     Number,
     /// One of some words, each with its score, in the order in which they are shown.
     Choices(Vec<(String, f64)>),
-    /// A list of claims, statements or passages with a verdict for each; this measure is computed
-    /// from the verdicts.
+    /// A list of claims, statements or passages with a verdict for each; this measure is computed from the verdicts.
     Verdicts(RagMeasure),
 }
 
@@ -50,8 +49,8 @@ impl Scale {
             ),
             Self::Verdicts(measure) => verdicts::form(*measure),
             Self::Choices(choices) => {
-                // Only the words are shown: if the model also saw the scores, it would choose a
-                // word because of its number.
+                // Only the words are shown: if the model also saw the scores, it would choose a word because of its
+                // number.
                 let quoted = Self::words(choices).into_iter().map(|word| json!(word));
                 let words: Vec<String> = quoted.map(|word| word.to_string()).collect();
                 format!(
@@ -62,8 +61,8 @@ impl Scale {
         }
     }
 
-    /// The JSON schema of an answer, for a server that accepts one. Both keys are required because
-    /// some servers accept no schema with optional keys.
+    /// The JSON schema of an answer, for a server that accepts one. Both keys are required because some servers accept
+    /// no schema with optional keys.
     pub(super) fn schema(&self) -> Value {
         let (key, schema) = match self {
             Self::Verdicts(measure) => return verdicts::schema(*measure),
@@ -88,8 +87,7 @@ impl Scale {
     ///
     /// # Errors
     ///
-    /// Fails if the answer has no score. Nothing is guessed: a string that contains a number is not
-    /// a number.
+    /// Fails if the answer has no score. Nothing is guessed: a string that contains a number is not a number.
     pub(super) fn score(&self, answer: &Map<String, Value>) -> Result<f64, Failure> {
         let invalid = |what: String| Failure::new(FailureKind::GradeInvalid, what);
         match self {

@@ -1,9 +1,9 @@
-//! The answers of a model that lists claims, statements or passages with a verdict for each, and
-//! the figure that is computed from the verdicts.
+//! The answers of a model that lists claims, statements or passages with a verdict for each, and the figure that is
+//! computed from the verdicts.
 //!
-//! The formulas are those of Es et al. 2023, "RAGAS: Automated Evaluation of Retrieval Augmented
-//! Generation", as Ragas 0.4.3 computes them; the relevance of an answer is that of deepeval 4.3.1.
-//! For an answer without a claim, Ragas returns "not a number"; here there is no grade.
+//! The formulas are those of Es et al. 2023, "RAGAS: Automated Evaluation of Retrieval Augmented Generation", as Ragas
+//! 0.4.3 computes them; the relevance of an answer is that of deepeval 4.3.1. For an answer without a claim, Ragas
+//! returns "not a number"; here there is no grade.
 
 use serde_json::{Map, Value, json};
 
@@ -18,8 +18,7 @@ const KEPT_OF_A_CLAIM: usize = 300;
 /// How many claims the notes quote at most.
 const QUOTED: usize = 5;
 
-/// The words for a measure: the key of the list, the key of an entry's text or number, and the key
-/// of its verdict.
+/// The words for a measure: the key of the list, the key of an entry's text or number, and the key of its verdict.
 struct Words {
     list: &'static str,
     entry: &'static str,
@@ -96,9 +95,8 @@ pub(super) fn schema(measure: RagMeasure) -> Value {
 ///
 /// # Errors
 ///
-/// Fails if the list is missing or empty, or if an entry has no text, no number or no verdict.
-/// Nothing is guessed: a list with one malformed entry is rejected as a whole, since the share over
-/// the rest would be a different figure.
+/// Fails if the list is missing or empty, or if an entry has no text, no number or no verdict. Nothing is guessed: a
+/// list with one malformed entry is rejected as a whole, since the share over the rest would be a different figure.
 pub(super) fn read(measure: RagMeasure, answer: &Map<String, Value>) -> Result<Value, Failure> {
     let invalid = |what: String| Failure::new(FailureKind::GradeInvalid, what);
     let Words {
@@ -185,8 +183,8 @@ pub(super) fn count(measure: RagMeasure, read: &Value) -> usize {
     list.map_or(0, Vec::len)
 }
 
-/// The figure of a list of verdicts. It is the share of true verdicts. For passages, it is the mean
-/// of the precision at each useful passage, and 0 if none is useful.
+/// The figure of a list of verdicts. It is the share of true verdicts. For passages, it is the mean of the precision at
+/// each useful passage, and 0 if none is useful.
 pub(super) fn score(measure: RagMeasure, verdicts: &[bool]) -> f64 {
     let good = verdicts.iter().filter(|verdict| **verdict).count();
     if !is_numbered(measure) {

@@ -1,8 +1,7 @@
 //! Decisions in prose: a judge says how similar the meanings of two decisions are.
 //!
-//! The scorer itself only knows that equal texts have the distance 0. The run collects the judge's
-//! scores of the other pairs, and the records store the distances. So later computations from the
-//! records never ask a model.
+//! The scorer itself only knows that equal texts have the distance 0. The run collects the judge's scores of the other
+//! pairs, and the records store the distances. So later computations from the records never ask a model.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +11,7 @@ use super::{Scorer, ScorerKind, describe};
 use crate::config::{Config, schema_of};
 use crate::judge::{Exhibit, Judge, JudgeSettings};
 
-/// Two different decisions: the decision of the baseline and that of a variant, without white space
-/// at their ends.
+/// Two different decisions: the decision of the baseline and that of a variant, without white space at their ends.
 pub type Pair = (String, String);
 
 /// A judge, and how its scores become distances.
@@ -45,8 +43,8 @@ impl AskedJudge {
         }
     }
 
-    /// The pair about which the judge has to be asked to know the distance of two decisions; none
-    /// if they are equal, or are not texts.
+    /// The pair about which the judge has to be asked to know the distance of two decisions; none if they are equal, or
+    /// are not texts.
     pub fn question(one: &Value, other: &Value) -> Option<Pair> {
         let (one, other) = (one.as_str()?.trim(), other.as_str()?.trim());
         (one != other).then(|| (one.to_owned(), other.to_owned()))

@@ -64,15 +64,14 @@ impl Choice {
         })
     }
 
-    /// The judge that the scorer asks, with its place in the configuration; none if it asks no
-    /// judge.
+    /// The judge that the scorer asks, with its place in the configuration; none if it asks no judge.
     pub fn judge(&self) -> Option<(String, &JudgeSettings)> {
         let judge = self.judge.as_ref()?;
         Some((format!("scorer.{}", self.name), judge))
     }
 
-    /// The settings if they are a list of texts, such as the levels of an ordinal scorer; otherwise
-    /// empty. A report stores them, so that its figures can be computed again.
+    /// The settings if they are a list of texts, such as the levels of an ordinal scorer; otherwise empty. A report
+    /// stores them, so that its figures can be computed again.
     pub fn levels(&self) -> Vec<String> {
         let settings = self.settings.as_array().into_iter().flatten();
         settings

@@ -1,8 +1,8 @@
 //! Says how far apart two decisions are, and which decisions can be compared at all.
 //!
-//! Each scorer is one file in this folder and one line in the list of kinds, and it makes no calls.
-//! Two scorers have a judge that is asked about pairs of decisions. The run makes those calls, and
-//! the records store the answers of the judge.
+//! Each scorer is one file in this folder and one line in the list of kinds, and it makes no calls. Two scorers have a
+//! judge that is asked about pairs of decisions. The run makes those calls, and the records store the answers of the
+//! judge.
 
 mod asked;
 mod choice;
@@ -26,20 +26,17 @@ pub use choice::{Choice, chosen_scorer, stored};
 
 /// Compares decisions.
 pub trait Scorer: Send + Sync + fmt::Debug {
-    /// Names the scorer and its version in reports; figures of different scorers are never
-    /// compared.
+    /// Names the scorer and its version in reports; figures of different scorers are never compared.
     fn id(&self) -> String;
 
-    /// Rejects a decision that the scorer cannot compare, in words that fit after "the decision
-    /// is".
+    /// Rejects a decision that the scorer cannot compare, in words that fit after "the decision is".
     fn accepts(&self, decision: &Value) -> Result<(), String>;
 
-    /// The distance in `[0, 1]` between two accepted decisions; 0 for equal ones. None if a judge
-    /// is needed but was not asked or has given no score.
+    /// The distance in `[0, 1]` between two accepted decisions; 0 for equal ones. None if a judge is needed but was not
+    /// asked or has given no score.
     fn distance(&self, one: &Value, other: &Value) -> Option<f64>;
 
-    /// The decision as a number, for a scorer with larger and smaller distances; none if it only
-    /// compares texts.
+    /// The decision as a number, for a scorer with larger and smaller distances; none if it only compares texts.
     fn number(&self, decision: &Value) -> Option<f64> {
         let _ = decision;
         None
@@ -50,8 +47,8 @@ pub trait Scorer: Send + Sync + fmt::Debug {
         decision.to_string()
     }
 
-    /// The judge for the distances; none for a scorer that computes every distance itself. A
-    /// computed distance is symmetric.
+    /// The judge for the distances; none for a scorer that computes every distance itself. A computed distance is
+    /// symmetric.
     fn asked(&self) -> Option<&AskedJudge> {
         None
     }
@@ -65,8 +62,7 @@ pub trait ScorerKind: Sync {
     /// A sentence about the kind for the reference of the configuration.
     fn description(&self) -> &'static str;
 
-    /// The JSON schema of the settings in `scorer: {NAME: SETTINGS}`; none if the kind has no
-    /// settings.
+    /// The JSON schema of the settings in `scorer: {NAME: SETTINGS}`; none if the kind has no settings.
     fn schema(&self) -> Option<Value>;
 
     /// Makes the scorer. The settings match the schema, and are null if there is none.
@@ -90,8 +86,7 @@ pub trait ScorerKind: Sync {
         Ok(None)
     }
 
-    /// The settings of the judge that the scorer asks; none if it asks no judge. `kelvin calibrate`
-    /// tests this judge.
+    /// The settings of the judge that the scorer asks; none if it asks no judge. `kelvin calibrate` tests this judge.
     fn judge(&self, settings: &Value) -> Option<JudgeSettings> {
         let _ = settings;
         None

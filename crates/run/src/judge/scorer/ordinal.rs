@@ -44,8 +44,7 @@ impl ScorerKind for OrdinalKind {
 }
 
 impl Ordinal {
-    /// Levels from lowest to highest; there are at least two, and they are distinct, which the
-    /// configuration checks.
+    /// Levels from lowest to highest; there are at least two, and they are distinct, which the configuration checks.
     const fn new(levels: Vec<String>) -> Self {
         Self { levels }
     }

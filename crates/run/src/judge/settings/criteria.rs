@@ -1,5 +1,4 @@
-//! A judge for a single criterion: it always grades by criteria, even if its settings say something
-//! else.
+//! A judge for a single criterion: it always grades by criteria, even if its settings say something else.
 
 use super::{JudgeSettings, JudgeType, MemberSettings, Mode, Needs};
 use crate::targets::ModelName;
@@ -22,13 +21,11 @@ impl JudgeSettings {
         }
     }
 
-    /// The same judge with the given criteria; if its settings name no mode, in the mode
-    /// `criteria`.
+    /// The same judge with the given criteria; if its settings name no mode, in the mode `criteria`.
     ///
     /// # Errors
     ///
-    /// Fails if one of its judges does not grade by criteria, because there is no reference for
-    /// comparison.
+    /// Fails if one of its judges does not grade by criteria, because there is no reference for comparison.
     pub fn with_criteria(mut self, criteria: &str) -> Result<Self, String> {
         for member in std::iter::once(&mut self.own).chain(&mut self.panel) {
             if member.kind != JudgeType::Llm {

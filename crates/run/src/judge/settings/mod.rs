@@ -151,8 +151,8 @@ impl JudgeSettings {
         )))
     }
 
-    /// The measures of retrieval-augmented answers that the judge computes; empty if it gives
-    /// grades. A panel has either only such measures or none.
+    /// The measures of retrieval-augmented answers that the judge computes; empty if it gives grades. A panel has
+    /// either only such measures or none.
     pub fn rag_measures(&self) -> Vec<RagMeasure> {
         self.members()
             .filter_map(|member| member.mode.and_then(Mode::rag))
@@ -165,8 +165,7 @@ impl JudgeSettings {
         measures.into_iter().any(RagMeasure::needs_passages)
     }
 
-    /// Whether the judge grades by criteria but its settings have none: then every exhibit has to
-    /// have its own.
+    /// Whether the judge grades by criteria but its settings have none: then every exhibit has to have its own.
     pub fn lacks_criteria(&self) -> bool {
         self.members()
             .any(|one| one.mode == Some(Mode::Criteria) && one.criteria.is_none())

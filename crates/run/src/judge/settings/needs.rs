@@ -7,22 +7,22 @@ use super::{JudgeSettings, JudgeType, MemberSettings, Mode};
 pub enum Needs {
     /// No other text: the judge grades by criteria.
     Nothing,
-    /// An answer for comparison. A directed judge distinguishes a better answer from a worse one;
-    /// any other judge only says how similar the two are.
+    /// An answer for comparison. A directed judge distinguishes a better answer from a worse one; any other judge only
+    /// says how similar the two are.
     Reference {
         /// Whether the judge is directed.
         is_directed: bool,
     },
     /// Another answer, from which the judge chooses the better one.
     Rival,
-    /// An answer that is known to be right. The judge compares the retrieved passages with it, so
-    /// the answer of another pipeline cannot be used.
+    /// An answer that is known to be right. The judge compares the retrieved passages with it, so the answer of another
+    /// pipeline cannot be used.
     Truth,
 }
 
 impl JudgeSettings {
-    /// The needs of the judge. A panel needs what any of its members needs. It is directed if all
-    /// members that compare are directed, and it chooses only if all members choose.
+    /// The needs of the judge. A panel needs what any of its members needs. It is directed if all members that compare
+    /// are directed, and it chooses only if all members choose.
     pub fn needs(&self) -> Needs {
         if self.own.kind != JudgeType::Panel {
             return self.own.needs();

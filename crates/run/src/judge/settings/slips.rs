@@ -1,5 +1,5 @@
-//! The problems in the settings of a judge that a schema cannot find. For example, a key without an
-//! effect on the judge is a problem, because the user would think that it has one.
+//! The problems in the settings of a judge that a schema cannot find. For example, a key without an effect on the judge
+//! is a problem, because the user would think that it has one.
 
 use std::fmt;
 
@@ -172,8 +172,8 @@ impl MemberSettings {
         slips
     }
 
-    /// A template can replace only the rules of the mode `criteria`: in the other modes the order
-    /// and the names of the texts are a part of the question.
+    /// A template can replace only the rules of the mode `criteria`: in the other modes the order and the names of the
+    /// texts are a part of the question.
     fn slips_of_template(&self, mode: Mode, slips: &mut Vec<Slip>) {
         let Some(text) = &self.prompt_template else {
             return;

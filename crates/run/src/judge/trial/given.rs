@@ -40,10 +40,9 @@ struct RawAnswer {
 }
 
 impl GivenAnswer {
-    /// The answer from which the copies with planted faults are made: the given answer, unless a
-    /// person says that it does not pass, and otherwise the reference. A fault does not make a bad
-    /// answer worse, so copies of it would show nothing about the order. None if no good answer is
-    /// known.
+    /// The answer from which the copies with planted faults are made: the given answer, unless a person says that it
+    /// does not pass, and otherwise the reference. A fault does not make a bad answer worse, so copies of it would show
+    /// nothing about the order. None if no good answer is known.
     pub(super) fn good(&self, pass: f64) -> Option<&str> {
         match self.label {
             Some(label) if label < pass => self.reference.as_deref(),
@@ -104,8 +103,7 @@ pub fn read(text: &str, file: &Path) -> Result<Vec<GivenAnswer>, Misuse> {
 fn of_line(line: &str) -> Result<GivenAnswer, String> {
     let raw: RawAnswer = serde_json::from_str(line).map_err(|error| {
         let text = error.to_string();
-        // The message keeps the column within the line, but not the line number, which is always 1
-        // here.
+        // The message keeps the column within the line, but not the line number, which is always 1 here.
         format!("the line is no answer: {}", text.replace(" at line 1", ","))
     })?;
     for (key, text) in [("prompt", &raw.prompt), ("response", &raw.response)] {

@@ -88,8 +88,7 @@ impl Grades<'_> {
         range.map(|(task, scored)| (*task, scored))
     }
 
-    /// The first grade of a copy. If the good answer is the given answer, the grade of the given
-    /// answer is used.
+    /// The first grade of a copy. If the good answer is the given answer, the grade of the given answer is used.
     fn scored(&self, answer: usize, plant: Plant) -> Option<Scored> {
         let given = &self.answers[answer];
         let is_whole = given.good(self.settings.pass) == Some(given.response.as_str());
@@ -143,8 +142,8 @@ impl Grades<'_> {
         })
     }
 
-    /// The variance between repeats for every copy that was graded more than once, and whether the
-    /// verdicts of the repeats differ.
+    /// The variance between repeats for every copy that was graded more than once, and whether the verdicts of the
+    /// repeats differ.
     pub(super) fn repeated(&self) -> Samples<(f64, bool)> {
         self.each(|answer| {
             let mut repeats: BTreeMap<Plant, Vec<f64>> = BTreeMap::new();

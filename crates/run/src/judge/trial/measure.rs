@@ -291,8 +291,8 @@ fn self_preference(grades: &Grades<'_>, bootstrap: Bootstrap) -> TrialFigure {
             "it is not known which family is the judge's own: {which}"
         ));
     };
-    // If people labelled every answer, the labels measure the quality of an answer; otherwise the
-    // comparison judge does.
+    // If people labelled every answer, the labels measure the quality of an answer; otherwise the comparison judge
+    // does.
     let is_labelled = grades.answers.iter().all(|answer| answer.label.is_some());
     let excess = grades.each(|answer| {
         let given = &grades.answers[answer];

@@ -1,7 +1,7 @@
 //! Tests a judge: how far its grades can be trusted before a gate uses them.
 //!
-//! A trial takes answers, makes copies whose order is known, lets the judge grade everything, and
-//! says whether the judge is fit for a gate. This module makes no calls; `run` does.
+//! A trial takes answers, makes copies whose order is known, lets the judge grade everything, and says whether the
+//! judge is fit for a gate. This module makes no calls; `run` does.
 
 mod bootstrap;
 mod fitness;

@@ -34,15 +34,14 @@ pub struct TrialExhibit<'a> {
 pub struct TrialSettings {
     /// The lowest score with which an answer passes.
     pub pass: f64,
-    /// How often each grading is repeated to measure the noise of the judge; with 1 the noise is
-    /// not measured.
+    /// How often each grading is repeated to measure the noise of the judge; with 1 the noise is not measured.
     pub repeats: usize,
 }
 
 /// All gradings of a trial, in the order of the answers.
 ///
-/// If an answer has no reference, the good answer is used: its copies are graded against the text
-/// from which they were made.
+/// If an answer has no reference, the good answer is used: its copies are graded against the text from which they were
+/// made.
 pub fn tasks<'a>(
     answers: &'a [GivenAnswer],
     settings: TrialSettings,
@@ -109,8 +108,8 @@ impl TrialTask {
         format!("{:04}", self.answer + 1)
     }
 
-    /// Whether the comparison judge grades the copy too. Repeats, filler, formatting and
-    /// instructions only test the judge itself.
+    /// Whether the comparison judge grades the copy too. Repeats, filler, formatting and instructions only test the
+    /// judge itself.
     pub const fn is_compared(self) -> bool {
         self.repeat == 1 && !matches!(self.plant, Plant::Padded | Plant::Dressed | Plant::Obedient)
     }

@@ -86,8 +86,8 @@ pub struct FinishedTrial<'a> {
     pub asks_both_orders: bool,
 }
 
-/// How often the clusters are drawn for an interval. With this number, the ends of a 95 % interval
-/// change by about a twentieth of its width from one seed to another.
+/// How often the clusters are drawn for an interval. With this number, the ends of a 95 % interval change by about a
+/// twentieth of its width from one seed to another.
 pub const RESAMPLES: usize = 2_000;
 
 /// Computes the figures and decides whether the judge is fit.
@@ -129,16 +129,15 @@ pub fn conclude(tried: FinishedTrial<'_>, resamples: usize) -> TrialRecord {
     }
 }
 
-/// Sizes of suites for which the smallest detectable drop is reported, in addition to the size of
-/// the trial itself.
+/// Sizes of suites for which the smallest detectable drop is reported, in addition to the size of the trial itself.
 const SUITES: [usize; 3] = [20, 100, 400];
 
 fn smallest_drop(grades: &Grades<'_>, figures: &TrialFigures, prompts: usize) -> SmallestDrop {
     // A comparison of two gradings of unchanged answers contains the noise of both.
     let repeats = figures.get(&TrialMeasure::RepeatNoise);
     let repeats = repeats.and_then(|figure| Some(figure.value? * std::f64::consts::SQRT_2));
-    // Answers rarely stay exactly the same. Filler changes the text but not its value, so a shift
-    // by filler that differs from prompt to prompt is noise too.
+    // Answers rarely stay exactly the same. Filler changes the text but not its value, so a shift by filler that
+    // differs from prompt to prompt is noise too.
     let shifts = grades.shift(Plant::Padded, Plant::Truncated).all();
     let filler = (shifts.len() > 1).then(|| variance(&shifts).sqrt());
     let noise = repeats.into_iter().chain(filler).reduce(f64::max);
@@ -160,8 +159,8 @@ fn drop_seen(noise: f64, prompts: usize) -> f64 {
 }
 
 impl TrialRecord {
-    /// The fitness that follows from the figures by the present limits; the fitness in the record
-    /// is ignored. `asks_both_orders` and `shows_two` describe how the judge is configured.
+    /// The fitness that follows from the figures by the present limits; the fitness in the record is ignored.
+    /// `asks_both_orders` and `shows_two` describe how the judge is configured.
     pub fn by_its_figures(&self, asks_both_orders: bool, shows_two: bool) -> Fitness {
         let circumstances = Circumstances {
             prompts: self.prompts,

@@ -128,8 +128,7 @@ impl<T: Copy> Samples<T> {
 }
 
 impl Samples<f64> {
-    /// The mean, with a bootstrap interval. The sums of the prompts are computed once, not in every
-    /// resample.
+    /// The mean, with a bootstrap interval. The sums of the prompts are computed once, not in every resample.
     pub(super) fn mean(&self, bootstrap: Bootstrap, name: &str) -> TrialFigure {
         let Some(value) = stats::mean(&self.all()) else {
             return self.none("there is no sample");
@@ -146,8 +145,8 @@ impl Samples<f64> {
         self.valued(value, bootstrap.interval(name, sums.len(), of_drawn))
     }
 
-    /// The mean of shares in `[0, 1]`, with an interval that has a width even if all samples agree:
-    /// twenty pairs in the right order do not prove that all pairs are.
+    /// The mean of shares in `[0, 1]`, with an interval that has a width even if all samples agree: twenty pairs in the
+    /// right order do not prove that all pairs are.
     pub(super) fn share(&self) -> TrialFigure {
         let Some(value) = stats::mean(&self.all()) else {
             return self.none("there is no sample");

@@ -51,8 +51,8 @@ fn is_script(program: &str, argument: &str) -> bool {
     INTERPRETERS.contains(&name) && !argument.starts_with('-')
 }
 
-/// The words of the first command of a script, up to the first word with shell syntax, without
-/// assignments before the command. The list is empty if the shell runs the command itself.
+/// The words of the first command of a script, up to the first word with shell syntax, without assignments before the
+/// command. The list is empty if the shell runs the command itself.
 fn first_command(script: &str) -> Vec<Option<String>> {
     let is_assignment = |word: &str| {
         word.split_once('=').is_some_and(|(name, _)| {

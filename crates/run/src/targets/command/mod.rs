@@ -1,5 +1,5 @@
-//! The pipeline as a command line: one process for each call, in its own process group. It reads a
-//! file and writes a file.
+//! The pipeline as a command line: one process for each call, in its own process group. It reads a file and writes a
+//! file.
 
 mod lookup;
 mod output;
@@ -66,8 +66,8 @@ struct CommandTarget {
     template: CommandTemplate,
     /// The link names that replace placeholders in a script.
     names: PlainPaths,
-    /// Whether the command line contains the placeholder of the workspace; such a command cannot be
-    /// called without a workspace.
+    /// Whether the command line contains the placeholder of the workspace; such a command cannot be called without a
+    /// workspace.
     names_workspace: bool,
     /// Where the program of a direct command was found.
     program: PathBuf,
@@ -116,8 +116,7 @@ impl CommandTarget {
     ///
     /// # Errors
     ///
-    /// Fails if a file for one of the standard streams cannot be opened, or the process cannot be
-    /// started.
+    /// Fails if a file for one of the standard streams cannot be opened, or the process cannot be started.
     fn start(&self, invocation: &Invocation<'_>) -> io::Result<ProgramCall> {
         let workplace = invocation.workplace.as_ref();
         let paths = Paths {
@@ -201,8 +200,8 @@ impl CommandTarget {
             };
         }
         let kind = how(status);
-        // When users stop a run, they often stop its processes too. If a process ends in this way,
-        // the pipeline has not failed.
+        // When users stop a run, they often stop its processes too. If a process ends in this way, the pipeline has not
+        // failed.
         if process::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
             return Ended::Interrupted;
         }

@@ -43,8 +43,7 @@ pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Fa
         .read_to_end(bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > most {
-        // Many output files over the limit would fill the disk without any use. The bytes in memory
-        // are dropped too.
+        // Many output files over the limit would fill the disk without any use. The bytes in memory are dropped too.
         *bytes = Vec::new();
         std::fs::remove_file(path).map_err(failed)?;
         return Err(Failure::too_large(most));

@@ -1,5 +1,5 @@
-//! Waits for a program on the thread that started it. The thread reads what the program prints,
-//! stops the program after its time limit, and ends all of its processes.
+//! Waits for a program on the thread that started it. The thread reads what the program prints, stops the program after
+//! its time limit, and ends all of its processes.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -15,11 +15,11 @@ use super::tail::Sink;
 use kelvin_base::failure::FailureKind;
 use kelvin_system::signal::{Interrupt, timespec};
 
-/// The time between the request to end (SIGTERM) and SIGKILL. A client needs some time to stop its
-/// own work elsewhere, e.g. a container; with a longer time users would have to wait.
+/// The time between the request to end (SIGTERM) and SIGKILL. A client needs some time to stop its own work elsewhere,
+/// e.g. a container; with a longer time users would have to wait.
 const GRACE: Duration = Duration::from_millis(300);
-/// How many buffers are read at most after a process has ended: on systems where a descendant can
-/// escape, it may still write.
+/// How many buffers are read at most after a process has ended: on systems where a descendant can escape, it may still
+/// write.
 const LAST_READS: usize = 64;
 
 thread_local! {
@@ -45,8 +45,8 @@ pub(super) struct ProgramCall {
 }
 
 impl ProgramCall {
-    /// Starts a program whose standard input is a file or empty. Its standard output goes to
-    /// another file, or is read by this program.
+    /// Starts a program whose standard input is a file or empty. Its standard output goes to another file, or is read
+    /// by this program.
     pub(super) fn start(
         program: &SupervisedProgram,
         input: Option<OwnedFd>,
@@ -58,8 +58,8 @@ impl ProgramCall {
         })
     }
 
-    /// Waits until the process itself ends, even if other processes still hold its standard
-    /// streams. Afterwards none of the processes that it started is left.
+    /// Waits until the process itself ends, even if other processes still hold its standard streams. Afterwards none of
+    /// the processes that it started is left.
     pub(super) fn watch(
         mut self,
         timeout: Duration,
@@ -114,8 +114,7 @@ impl ProgramCall {
         }
         let status = self.running.end();
         match stopped {
-            // An error about a process that cannot be killed is more important than the fact that
-            // it was stopped.
+            // An error about a process that cannot be killed is more important than the fact that it was stopped.
             Some(stopped) => status.map(|_| stopped),
             None => status.map(ProcessEnd::Exited),
         }
@@ -179,8 +178,7 @@ impl Stream<'_> {
         })
     }
 
-    /// Reads the available bytes without waiting for more. Returns whether the stream has no more
-    /// bytes.
+    /// Reads the available bytes without waiting for more. Returns whether the stream has no more bytes.
     fn read_the_rest(&mut self) -> bool {
         for _ in 0..LAST_READS {
             let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
@@ -243,8 +241,8 @@ pub(in crate::targets) fn timed_out(timeout: Duration) -> String {
     )
 }
 
-/// Whether processes end in this way when a person stops them: by a signal, or with the exit code
-/// by which a shell reports one of the signals 1 to 15.
+/// Whether processes end in this way when a person stops them: by a signal, or with the exit code by which a shell
+/// reports one of the signals 1 to 15.
 pub(super) const fn is_of_a_stop(kind: &FailureKind) -> bool {
     matches!(kind, FailureKind::Signal(_) | FailureKind::Exit(129..=143))
 }

@@ -15,8 +15,7 @@ pub(in crate::targets) struct PromptCommand {
 }
 
 impl PromptCommand {
-    /// Reads the command line; the variables of `environment` are added to the environment of this
-    /// program.
+    /// Reads the command line; the variables of `environment` are added to the environment of this program.
     ///
     /// # Errors
     ///

@@ -17,13 +17,13 @@ use super::supervise::{Running, StopOrder, SupervisedProgram};
 use kelvin_base::exit::Misuse;
 use kelvin_system::signal::Interrupt;
 
-/// How long the printed text of the script is still read after its end. A process that the script
-/// leaves behind may keep the stream open.
+/// How long the printed text of the script is still read after its end. A process that the script leaves behind may
+/// keep the stream open.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// Runs a script in a folder with bash, which stops at the first command that fails. The script
-/// prints to the streams of this program. Processes that it leaves running, e.g. a server, continue
-/// until [`super::dismiss`], but their output is no longer shown.
+/// Runs a script in a folder with bash, which stops at the first command that fails. The script prints to the streams
+/// of this program. Processes that it leaves running, e.g. a server, continue until [`super::dismiss`], but their
+/// output is no longer shown.
 ///
 /// # Errors
 ///
@@ -73,8 +73,8 @@ fn run(script: &str, folder: &Path) -> anyhow::Result<ExitStatus> {
     Ok(status)
 }
 
-/// Forwards a stream as long as `is_heard` is set. It always reads the stream to its end, because a
-/// process that writes to a closed stream is killed.
+/// Forwards a stream as long as `is_heard` is set. It always reads the stream to its end, because a process that writes
+/// to a closed stream is killed.
 fn hear(
     mut from: PipeReader,
     mut to: impl Write + Send + 'static,

@@ -1,6 +1,5 @@
-//! A program that runs in addition to the pipeline, e.g. a test suite for the results of the
-//! pipeline. It has the same limits as a pipeline: its own process group, a timeout, and bounded
-//! memory for its printed text.
+//! A program that runs in addition to the pipeline, e.g. a test suite for the results of the pipeline. It has the same
+//! limits as a pipeline: its own process group, a timeout, and bounded memory for its printed text.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -52,8 +51,7 @@ pub enum SideEnd {
         /// The last part of its printed text.
         streams: Streams,
     },
-    /// The program ended without an exit code: the reason in words, and the last part of its
-    /// printed text.
+    /// The program ended without an exit code: the reason in words, and the last part of its printed text.
     Failed(String, Streams),
     /// The run was interrupted.
     Interrupted,

@@ -61,9 +61,8 @@ impl Tail {
     }
 }
 
-/// The length of the partial word at the beginning of a shortened text. It is removed because it
-/// may be the end of a secret, which no masker would recognise. A word that is too long for a
-/// secret stays.
+/// The length of the partial word at the beginning of a shortened text. It is removed because it may be the end of a
+/// secret, which no masker would recognise. A word that is too long for a secret stays.
 fn torn_word(text: &str) -> usize {
     let is_of_word = |letter: char| letter.is_alphanumeric() || "+/=_-.~%".contains(letter);
     match text.find(|letter| !is_of_word(letter)) {
@@ -84,8 +83,7 @@ impl Sink for Tail {
     }
 }
 
-/// A stream whose beginning is stored unchanged, up to a limit, and whose end is stored as a text
-/// for people.
+/// A stream whose beginning is stored unchanged, up to a limit, and whose end is stored as a text for people.
 #[derive(Debug)]
 pub(super) struct Printed {
     /// The last part of the stream.

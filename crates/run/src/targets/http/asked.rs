@@ -1,5 +1,4 @@
-//! Calls a service: one call is one request to the configured address, and no other host ever gets
-//! a request.
+//! Calls a service: one call is one request to the configured address, and no other host ever gets a request.
 
 use std::mem;
 use std::sync::Arc;
@@ -172,8 +171,8 @@ impl HttpTarget {
         })
     }
 
-    /// The end of a call whose exchange failed. A service that was started by this program is
-    /// replaced if it has ended or does not answer any more.
+    /// The end of a call whose exchange failed. A service that was started by this program is replaced if it has ended
+    /// or does not answer any more.
     fn broken(
         &self,
         broken: Broken,
@@ -216,8 +215,8 @@ impl HttpTarget {
         }
     }
 
-    /// The output of a call. If the service had ended unnoticed, another one is started. All turns
-    /// of a conversation go to the same service.
+    /// The output of a call. If the service had ended unnoticed, another one is started. All turns of a conversation go
+    /// to the same service.
     fn answer(&self, call: &Invocation<'_>, reply: &mut Reply) -> Result<Vec<u8>, Unanswered> {
         let inputs = handed::inputs(call, self.site.turns.as_ref())?;
         let mut service = None;
@@ -241,8 +240,8 @@ impl HttpTarget {
         Ok(answer)
     }
 
-    /// The failure for an answer that cannot be used. The message does not contain the words of the
-    /// service or the target of a redirect, since they may vary from call to call.
+    /// The failure for an answer that cannot be used. The message does not contain the words of the service or the
+    /// target of a redirect, since they may vary from call to call.
     fn refused(&self, answer: &HttpResponse, text: &str) -> Failure {
         let status = answer.status;
         let kind = match status {
@@ -390,8 +389,8 @@ impl Target for HttpTarget {
         })
     }
 
-    /// Whether the service sends any answer at all; it need not accept a request without an input.
-    /// No key is sent. None if this program starts the service itself.
+    /// Whether the service sends any answer at all; it need not accept a request without an input. No key is sent. None
+    /// if this program starts the service itself.
     fn answers(&self) -> Option<Result<String, String>> {
         let service = match self.host.as_ref().map(ServiceHost::service).transpose() {
             Ok(service) => service,
@@ -428,8 +427,7 @@ impl Target for HttpTarget {
     }
 }
 
-/// The smallest output that contains a value in a field. If a text is the whole output, it is
-/// written unchanged.
+/// The smallest output that contains a value in a field. If a text is the whole output, it is written unchanged.
 fn in_field(value: &Value, field: &str) -> Vec<u8> {
     let output = match field.strip_prefix('/') {
         Some(pointer) => {

@@ -1,5 +1,5 @@
-//! The parts of a request: its body, which is the input alone or in a template, its address, and
-//! headers with the conversation.
+//! The parts of a request: its body, which is the input alone or in a template, its address, and headers with the
+//! conversation.
 
 use std::fmt::Write as _;
 
@@ -20,8 +20,8 @@ pub(super) struct RequestBody {
 }
 
 impl RequestBody {
-    /// The body for an input, which may be a record. The text `call` differs from call to call and
-    /// reveals nothing about the call.
+    /// The body for an input, which may be a record. The text `call` differs from call to call and reveals nothing
+    /// about the call.
     ///
     /// # Errors
     ///
@@ -118,8 +118,8 @@ pub(super) fn of_conversation(template: &str, turn: &HandedTurn) -> Result<Strin
     rendered.map_err(|error| in_words(&error))
 }
 
-/// The address for an input. A value that a template inserts is always a single part of the
-/// address: characters such as `/`, `?` and `&` are escaped.
+/// The address for an input. A value that a template inserts is always a single part of the address: characters such as
+/// `/`, `?` and `&` are escaped.
 ///
 /// # Errors
 ///

@@ -1,5 +1,4 @@
-//! A service that is started for a run: its process with all descendants, its port, and its printed
-//! text.
+//! A service that is started for a run: its process with all descendants, its port, and its printed text.
 
 use std::io::{self, PipeReader, Read as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
@@ -25,16 +24,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const CONNECT: Duration = Duration::from_millis(500);
 /// How long a service may take to end, after the request to end, before it is killed.
 const GRACE: Duration = Duration::from_millis(300);
-/// How long to wait, after connections were cut, until the end of the process is known and its log
-/// is complete.
+/// How long to wait, after connections were cut, until the end of the process is known and its log is complete.
 const LAST: Duration = Duration::from_millis(200);
 
 /// Why there is no answer.
 pub(super) enum Unanswered {
     Interrupted,
     Failed(Box<Failure>),
-    /// The service ended before it was called; the failure is set if no other service can be
-    /// started.
+    /// The service ended before it was called; the failure is set if no other service can be started.
     EndedBefore(Box<Failure>),
 }
 
@@ -123,8 +120,7 @@ impl ServiceHost {
         }
     }
 
-    /// Lets the next call start another service. Calls that the present service is still handling
-    /// are not disturbed.
+    /// Lets the next call start another service. Calls that the present service is still handling are not disturbed.
     pub(super) fn replace(&self, service: &Arc<HostedService>) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if running
@@ -199,8 +195,8 @@ impl ServiceHost {
     }
 }
 
-/// Stores the last part of the service's printed text. If the pipe were not read, the service would
-/// stop once it is full.
+/// Stores the last part of the service's printed text. If the pipe were not read, the service would stop once it is
+/// full.
 fn keep(mut log: PipeReader, tail: &Mutex<Tail>) {
     let mut buffer = [0; 8 * 1024];
     loop {
@@ -217,9 +213,9 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A port on which nobody listens, and that no other service of this process was given. It is
-/// outside the range of ports that systems assign automatically: otherwise another program could
-/// get it between this check and the moment at which the service listens.
+/// A port on which nobody listens, and that no other service of this process was given. It is outside the range of
+/// ports that systems assign automatically: otherwise another program could get it between this check and the moment at
+/// which the service listens.
 fn free_port(name: &str) -> io::Result<u16> {
     const FIRST: u32 = 10_000;
     const COUNT: u32 = 22_000;
@@ -285,8 +281,8 @@ impl HostedService {
         };
         if let Ok(status) = running.end() {
             *process = HostedProcess::Ended(command::how(status));
-            // None of its processes is left that could write, so the log ends at once. If a system
-            // lets a process escape, that process may keep the log open; nobody waits for it.
+            // None of its processes is left that could write, so the log ends at once. If a system lets a process
+            // escape, that process may keep the log open; nobody waits for it.
             if let Some(reader) = locked(&self.reader).take() {
                 let until = Instant::now() + LAST;
                 while !reader.is_finished() && Instant::now() < until {

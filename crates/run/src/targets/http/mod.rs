@@ -1,6 +1,5 @@
-//! The pipeline as a service behind HTTP: a call is a request to one address. The service either
-//! runs already, or is started once for a run in the folder of the configuration, and stopped at
-//! the end.
+//! The pipeline as a service behind HTTP: a call is a request to one address. The service either runs already, or is
+//! started once for a run in the folder of the configuration, and stopped at the end.
 
 #[cfg(feature = "models")]
 mod asked;
@@ -30,8 +29,7 @@ const KEY: &str = "http";
 /// The placeholder for the port of a started service in its address and its command.
 const PORT: &str = "{port}";
 
-/// The version of the requests that this program makes; it has the same purpose as that of the
-/// requests to models.
+/// The version of the requests that this program makes; it has the same purpose as that of the requests to models.
 const REQUESTS: u32 = 1;
 
 /// What a configuration writes under the key of this target.
@@ -96,8 +94,8 @@ pub(crate) struct HttpProblem {
     pub(crate) help: String,
 }
 
-/// The problems in the values of settings, apart from those that also apply to models. The function
-/// returns the texts under a key.
+/// The problems in the values of settings, apart from those that also apply to models. The function returns the texts
+/// under a key.
 pub(crate) fn http_problems<'s>(
     text: &dyn Fn(&str) -> Option<&'s str>,
     has_headers: bool,
@@ -233,8 +231,8 @@ impl TargetKind for HttpKind {
             .help("take a released kelvin, or build with the Cargo feature `models`"))
     }
 
-    /// The source of the key changes no answer, so it is left out. The version of the requests is
-    /// included, because a request with other bytes may lead to another answer.
+    /// The source of the key changes no answer, so it is left out. The version of the requests is included, because a
+    /// request with other bytes may lead to another answer.
     fn identity(&self, settings: &Value) -> Value {
         let mut identity = settings.clone();
         if let Some(keys) = identity.as_object_mut() {

@@ -29,8 +29,8 @@ pub struct Refused {
 ///
 /// # Errors
 ///
-/// Fails with the reason why the address cannot be used. The message does not contain the address,
-/// which may contain a password.
+/// Fails with the reason why the address cannot be used. The message does not contain the address, which may contain a
+/// password.
 pub fn check(text: &str) -> Result<BaseUrl, Refused> {
     let text = text.trim().trim_end_matches('/');
     if text.contains('?') {
@@ -116,14 +116,13 @@ impl BaseUrl {
         &self.host
     }
 
-    /// Whether other machines on the network can read the requests: they are not encrypted, and
-    /// leave this machine.
+    /// Whether other machines on the network can read the requests: they are not encrypted, and leave this machine.
     pub fn is_in_plain_sight(&self) -> bool {
         !self.is_encrypted && !self.is_on_loopback()
     }
 
-    /// The server as `host:port/path`. All local servers count as the same, because the port of a
-    /// local server often differs from run to run.
+    /// The server as `host:port/path`. All local servers count as the same, because the port of a local server often
+    /// differs from run to run.
     pub fn server(&self) -> String {
         match self.is_on_loopback() {
             true => format!("loopback{}", self.path),

@@ -1,5 +1,5 @@
-//! A single HTTP request with a time limit and a size limit, which ends early when the run is
-//! stopped. Other modules interpret the answer.
+//! A single HTTP request with a time limit and a size limit, which ends early when the run is stopped. Other modules
+//! interpret the answer.
 
 use std::error::Error;
 use std::io::{self, Cursor};
@@ -26,8 +26,7 @@ use kelvin_system::signal::Interrupt;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A server with more redirects to itself is broken.
 const MOST_REDIRECTS: usize = 3;
-/// How many bytes of an answer with an error status are read at most, even if the limit for answers
-/// is higher.
+/// How many bytes of an answer with an error status are read at most, even if the limit for answers is higher.
 const REFUSAL_BYTES: u64 = 64 * 1024;
 
 type Body = Full<Cursor<Vec<u8>>>;
@@ -66,8 +65,7 @@ pub(in crate::targets) enum Broken {
 }
 
 impl Broken {
-    /// The failure of the call; none if the run was stopped. The function removes secrets from a
-    /// text.
+    /// The failure of the call; none if the run was stopped. The function removes secrets from a text.
     pub(in crate::targets) fn failure(
         self,
         bounds: &ExchangeLimits<'_>,
@@ -199,8 +197,8 @@ async fn fetch(
     }
 }
 
-/// The address to which an answer redirects, if the same request may be sent there. It must be on
-/// the same server, since no other server may get the key or the prompt.
+/// The address to which an answer redirects, if the same request may be sent there. It must be on the same server,
+/// since no other server may get the key or the prompt.
 fn same_server(url: &str, answer: &HttpResponse) -> Option<String> {
     if !matches!(answer.status, 307 | 308) {
         return None;

@@ -1,13 +1,13 @@
-//! The key of a server. It comes from the environment, is sent in one header of a request, and is
-//! never written anywhere.
+//! The key of a server. It comes from the environment, is sent in one header of a request, and is never written
+//! anywhere.
 
 use std::env;
 use std::fmt;
 
 use kelvin_base::exit::Misuse;
 
-/// A shorter key is not removed from answers: servers that need no key are often given a word such
-/// as `none`, and an answer may contain that word.
+/// A shorter key is not removed from answers: servers that need no key are often given a word such as `none`, and an
+/// answer may contain that word.
 const SHORTEST_SCRUBBED: usize = 8;
 /// The text that replaces the key if an answer or an error repeats it.
 const HIDDEN: &str = "***";

@@ -1,10 +1,9 @@
-//! A model as a target: the input of a call is the prompt, and its output is the text of the
-//! answer. The input of an embedding call is a JSON list of texts, and the output is a JSON list of
-//! vectors.
+//! A model as a target: the input of a call is the prompt, and its output is the text of the answer. The input of an
+//! embedding call is a JSON list of texts, and the output is a JSON list of vectors.
 //!
-//! A configuration declares its models under `models`; `run: {model: NAME}` and judges refer to
-//! them. When the settings of a configuration are made, everything on which a call depends is put
-//! into the address. The exception is the key: the address contains only the name of its variable.
+//! A configuration declares its models under `models`; `run: {model: NAME}` and judges refer to them. When the settings
+//! of a configuration are made, everything on which a call depends is put into the address. The exception is the key:
+//! the address contains only the name of its variable.
 
 #[cfg(feature = "models")]
 mod anthropic;
@@ -45,13 +44,12 @@ use settings::{AnthropicEndpoint, OpenAiEndpoint};
 /// The key under which an address names a model.
 pub(super) const KEY: &str = "model";
 
-/// The version of the requests that this program makes. It is raised when the same settings and the
-/// same input lead to another request, so that an older answer in the cache is not used for the new
-/// request.
+/// The version of the requests that this program makes. It is raised when the same settings and the same input lead to
+/// another request, so that an older answer in the cache is not used for the new request.
 const REQUESTS: u32 = 1;
 
-/// The name of a model that is declared under `models`. The check of a configuration reports an
-/// undeclared name at any position.
+/// The name of a model that is declared under `models`. The check of a configuration reports an undeclared name at any
+/// position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelName(pub String);
@@ -82,11 +80,10 @@ pub struct ModelSettings {
     pub name: String,
     /// The address of the model.
     pub endpoint: Endpoint,
-    /// The digest of the project files that its command runs; none if it is not a command, or if
-    /// the command names no file.
+    /// The digest of the project files that its command runs; none if it is not a command, or if the command names no
+    /// file.
     pub files: Option<Digest>,
-    /// The digest of the file of recorded answers, if there is one: its content determines the
-    /// answers.
+    /// The digest of the file of recorded answers, if there is one: its content determines the answers.
     pub recorded: Option<Digest>,
     /// The model that is called if no answer is recorded.
     pub recorder: Option<Endpoint>,
@@ -117,8 +114,7 @@ pub struct Asking {
     pub max_tokens: Option<u64>,
 }
 
-/// The called model, with everything on which the answers depend. This is the content of an
-/// address.
+/// The called model, with everything on which the answers depend. This is the content of an address.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ModelCall {
@@ -204,8 +200,8 @@ struct NamedAsking {
     max_tokens: Option<u64>,
 }
 
-/// The settings in the address of a model that a configuration names under the key of this target.
-/// An address that is already resolved stays unchanged.
+/// The settings in the address of a model that a configuration names under the key of this target. An address that is
+/// already resolved stays unchanged.
 ///
 /// # Errors
 ///
@@ -349,9 +345,9 @@ impl TargetKind for ModelKind {
         call.open(site)
     }
 
-    /// The name of the model, its family, its price, its limits and the source of its key change no
-    /// answer, so they are left out. The version of the requests is included, because a request
-    /// with other bytes may lead to another answer.
+    /// The name of the model, its family, its price, its limits and the source of its key change no answer, so they are
+    /// left out. The version of the requests is included, because a request with other bytes may lead to another
+    /// answer.
     fn identity(&self, settings: &Value) -> Value {
         match ModelCall::deserialize(settings) {
             Ok(call) => call.identity(),
@@ -359,8 +355,8 @@ impl TargetKind for ModelKind {
         }
     }
 
-    /// A command is a program like any other, so its answers depend on code. For a file of recorded
-    /// answers, its content is part of the identity instead.
+    /// A command is a program like any other, so its answers depend on code. For a file of recorded answers, its
+    /// content is part of the identity instead.
     fn runs_code(&self, settings: &Value) -> bool {
         ModelCall::deserialize(settings)
             .map_or(true, |call| matches!(call.endpoint, Endpoint::Cmd(_)))
@@ -371,8 +367,7 @@ impl TargetKind for ModelKind {
     }
 }
 
-/// The error if an address names a model that was never looked up. This cannot happen in a checked
-/// configuration.
+/// The error if an address names a model that was never looked up. This cannot happen in a checked configuration.
 fn unresolved(settings: &Value) -> Misuse {
     Misuse::new(format!("the model of `run` is not known: {settings}"))
 }

@@ -21,8 +21,7 @@ use crate::targets::{Meter, Target, TargetSite};
 use kelvin_base::exit::Misuse;
 
 impl ModelCall {
-    /// Opens the called model. The key is needed, and a request is sent, only from the first call
-    /// on.
+    /// Opens the called model. The key is needed, and a request is sent, only from the first call on.
     pub(super) fn open(self, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
         let Self {
             name,

@@ -270,8 +270,7 @@ impl Target for Replay {
         recorder.map_or(Ok(()), |recorder| recorder.model.ready())
     }
 
-    /// The n-th repeat of an input gets the n-th of its answers, or the last one if there are
-    /// fewer.
+    /// The n-th repeat of an input gets the n-th of its answers, or the last one if there are fewer.
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         let input = match (&self.asking, serde_json::from_str::<Value>(call.input)) {
             // The layout of the list of texts may differ from that in the file.
@@ -308,8 +307,8 @@ impl Target for Replay {
     }
 }
 
-/// The beginning of the digest of a call. It does not depend on the model and its parameters, so
-/// that answers recorded from one model can be used for another.
+/// The beginning of the digest of a call. It does not depend on the model and its parameters, so that answers recorded
+/// from one model can be used for another.
 fn digest(input: &str, asking: Option<&Asking>) -> String {
     let mut fields = Fields::of("kelvin/replay/v1").field("input", input);
     if let Some(Asking { system, schema, .. }) = asking {

@@ -64,8 +64,8 @@ impl From<Failure> for NoAnswer {
 }
 
 impl ModelServer {
-    /// The text of the answer to an input. The other results of the answer are stored in the reply,
-    /// even if there is no text, because such a call costs money too.
+    /// The text of the answer to an input. The other results of the answer are stored in the reply, even if there is no
+    /// text, because such a call costs money too.
     fn ask(&self, input: &str, reply: &mut Reply) -> Result<String, NoAnswer> {
         let request = self.wire.request(input)?;
         let sent = Sent {

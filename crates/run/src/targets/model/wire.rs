@@ -1,5 +1,5 @@
-//! The common part of the wire formats: turns a call into a request, and the body of an answer into
-//! the output of the call.
+//! The common part of the wire formats: turns a call into a request, and the body of an answer into the output of the
+//! call.
 
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
@@ -31,8 +31,8 @@ pub(super) trait Wire: Send + Sync {
     /// The tokens that the call used: those of the request, and those of the answer.
     fn tokens(&self, body: &Value) -> Option<(u64, u64)>;
 
-    /// The name of the model that answered, as reported by the server; none if it reports none. All
-    /// formats have it at the same place.
+    /// The name of the model that answered, as reported by the server; none if it reports none. All formats have it at
+    /// the same place.
     fn served(&self, body: &Value) -> Option<String> {
         let name = body["model"].as_str()?.trim();
         let kept: String = name.chars().take(SERVED_KEPT).collect();
@@ -68,8 +68,7 @@ pub(super) fn secret(text: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// The header with the key: a header of the given name with the plain key, or `Authorization:
-/// Bearer KEY`.
+/// The header with the key: a header of the given name with the plain key, or `Authorization: Bearer KEY`.
 pub(in crate::targets) fn key_header(
     name: Option<&str>,
     key: Option<&str>,

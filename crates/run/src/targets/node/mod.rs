@@ -10,11 +10,9 @@ use super::worker::{WorkerProgram, WorkerProgramKind, WorkerSettings};
 use super::{Launch, TargetSite};
 use kelvin_base::exit::Misuse;
 
-/// The program that serves a function. It is passed to Node as an argument, so no file has to be
-/// created.
+/// The program that serves a function. It is passed to Node as an argument, so no file has to be created.
 const RUNNER: &str = include_str!("runner.mjs");
-/// Starts Node with the messages on separate descriptors. The text that it or its children print
-/// goes to its log.
+/// Starts Node with the messages on separate descriptors. The text that it or its children print goes to its log.
 const APART: &str = "exec \"$@\" 4<&0 </dev/null 3>&1 >&2";
 /// The program that runs JavaScript.
 const PROGRAM: &str = "node";

@@ -1,9 +1,8 @@
-//! Calls that run at the same time: a process gets several calls at once, each as its own message,
-//! or as a list in one message. One thread handles each process, and returns to every call its own
-//! answer.
+//! Calls that run at the same time: a process gets several calls at once, each as its own message, or as a list in one
+//! message. One thread handles each process, and returns to every call its own answer.
 //!
-//! If a process is lost, or an answer does not come in time, it is not known which of its calls is
-//! the cause. So each of them is repeated alone, and only that result counts.
+//! If a process is lost, or an answer does not come in time, it is not known which of its calls is the cause. So each
+//! of them is repeated alone, and only that result counts.
 
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
@@ -174,8 +173,8 @@ impl Company {
         }
     }
 
-    /// Makes calls, and waits for the end of all of them. Several calls start together, in this
-    /// order, in one message or in messages without a wait between them.
+    /// Makes calls, and waits for the end of all of them. Several calls start together, in this order, in one message
+    /// or in messages without a wait between them.
     pub(super) fn ask(&self, calls: &[Invocation<'_>]) -> Vec<SharedEnd> {
         let is_row = calls.len() > 1;
         let now = Instant::now();
@@ -278,8 +277,7 @@ impl Drop for Company {
         let threads = std::mem::take(&mut waiting.threads);
         drop(waiting);
         for thread in threads {
-            // If the thread has panicked, it has reported the panic itself, and its worker ends
-            // together with it.
+            // If the thread has panicked, it has reported the panic itself, and its worker ends together with it.
             let _ = thread.join();
         }
     }
@@ -372,8 +370,7 @@ impl Host {
         serving.worker.leave(Instant::now());
     }
 
-    /// The calls that the process gets now, and how long it can wait for more; none if the thread
-    /// has to end.
+    /// The calls that the process gets now, and how long it can wait for more; none if the thread has to end.
     fn take(&mut self) -> Option<(Vec<SharedCall>, Option<Duration>)> {
         self.retire();
         let mut waiting = self.hall.waiting();
@@ -566,8 +563,8 @@ impl Host {
         })
     }
 
-    /// Reads the messages of the process, and ends the answered calls. Returns false if reading
-    /// them shows that the process is lost.
+    /// Reads the messages of the process, and ends the answered calls. Returns false if reading them shows that the
+    /// process is lost.
     fn hear(&mut self) -> bool {
         let Some(serving) = &mut self.serving else {
             return false;
@@ -702,8 +699,7 @@ impl Host {
         Ok(())
     }
 
-    /// Ends the process. If it had a single call, that call has failed; the results of several
-    /// calls are unknown.
+    /// Ends the process. If it had a single call, that call has failed; the results of several calls are unknown.
     fn lose(&mut self, loss: &WorkerLoss) {
         let Some(serving) = self.serving.take() else {
             return;
@@ -753,8 +749,8 @@ impl Host {
         }
     }
 
-    /// Finds calls without an answer in time. Their process gets no more calls; it is killed after
-    /// it has answered its other calls.
+    /// Finds calls without an answer in time. Their process gets no more calls; it is killed after it has answered its
+    /// other calls.
     fn look_at_the_clock(&mut self) {
         let now = Instant::now();
         if self.flying.iter().all(|flying| flying.deadline > now) {

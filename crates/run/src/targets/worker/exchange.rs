@@ -1,6 +1,5 @@
-//! A running worker: it receives a message, and its answer is read. A worker that breaks the
-//! protocol, takes too long or uses too much memory cannot be used any more; it is killed when it
-//! is dropped.
+//! A running worker: it receives a message, and its answer is read. A worker that breaks the protocol, takes too long
+//! or uses too much memory cannot be used any more; it is killed when it is dropped.
 
 use std::cell::RefCell;
 use std::io::{self, PipeReader, PipeWriter, Read, Write as _};
@@ -67,8 +66,7 @@ pub(super) enum WorkerLoss {
     TimedOut,
     /// The worker broke the protocol, in words that fit after "the worker".
     OutOfProtocol(&'static str),
-    /// The worker answered a list of calls with a wrong list of answers, in words that fit after
-    /// "the worker".
+    /// The worker answered a list of calls with a wrong list of answers, in words that fit after "the worker".
     WrongList(String),
     /// Its answer is too long.
     TooLong,
@@ -88,8 +86,8 @@ pub(super) struct RunningWorker {
     looked: Instant,
     /// How many calls the worker has answered.
     pub(super) calls: u64,
-    /// The write ends of its streams stay open here, so that closing a pipe does not wake the
-    /// thread. The end of the worker is reported in another way.
+    /// The write ends of its streams stay open here, so that closing a pipe does not wake the thread. The end of the
+    /// worker is reported in another way.
     _theirs: [OwnedFd; 2],
 }
 
@@ -103,8 +101,7 @@ impl RunningWorker {
         }
         let theirs = [OwnedFd::from(output), OwnedFd::from(errors)];
         let [output, errors] = theirs.each_ref().map(OwnedFd::try_clone);
-        // This process keeps no copy of the read end, so that a write to an ended worker fails and
-        // is noticed.
+        // This process keeps no copy of the read end, so that a write to an ended worker fails and is noticed.
         let streams = [Some(input.into()), Some(output?), Some(errors?)];
         let running = Running::start(program, streams)?;
         Ok(Self {
@@ -141,8 +138,8 @@ impl RunningWorker {
         held::bytes_below(self.running.supervisor()) > most
     }
 
-    /// Sends a message and waits for its answer. Text that the worker prints on standard error in
-    /// the meantime goes to `log`; `stray` is called for a line that is not a message.
+    /// Sends a message and waits for its answer. Text that the worker prints on standard error in the meantime goes to
+    /// `log`; `stray` is called for a line that is not a message.
     pub(super) fn ask(
         &mut self,
         id: &str,
@@ -219,8 +216,7 @@ impl RunningWorker {
         Ok(())
     }
 
-    /// Waits for the next event. Returns whether the worker has ended, and whether the run is
-    /// stopped.
+    /// Waits for the next event. Returns whether the worker has ended, and whether the run is stopped.
     fn wait(&self, most: Duration, stop: &Interrupt, has_more: bool) -> io::Result<[bool; 2]> {
         let mut fds = self.fds(has_more)?;
         fds.push(PollFd::from_borrowed_fd(stop.fd(), PollFlags::IN));
@@ -231,8 +227,8 @@ impl RunningWorker {
         Ok([0, fds.len() - 1].map(|at| !fds[at].revents().is_empty()))
     }
 
-    /// The descriptors to wait for, in this order: the worker has ended, it has sent something, it
-    /// has printed something, and, if there is more to send, it can receive.
+    /// The descriptors to wait for, in this order: the worker has ended, it has sent something, it has printed
+    /// something, and, if there is more to send, it can receive.
     pub(super) fn fds(&self, has_more: bool) -> io::Result<Vec<PollFd<'_>>> {
         let mut fds = vec![
             PollFd::from_borrowed_fd(self.running.fd()?, PollFlags::IN),
@@ -260,8 +256,8 @@ impl RunningWorker {
         end.or_else(|| is_too_long.then_some(ExchangeEnd::Lost(WorkerLoss::TooLong)))
     }
 
-    /// Passes the complete lines from the worker to `take`, until `take` returns a value for one of
-    /// them. Also returns whether an incomplete line is longer than `most`.
+    /// Passes the complete lines from the worker to `take`, until `take` returns a value for one of them. Also returns
+    /// whether an incomplete line is longer than `most`.
     pub(super) fn lines<T>(
         &mut self,
         most: usize,

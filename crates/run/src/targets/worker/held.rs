@@ -3,9 +3,8 @@
 /// Whether this system provides the number.
 pub(super) const IS_KNOWN: bool = cfg!(target_os = "linux");
 
-/// The bytes of memory that all descendants of a process use. Pages that several of them share
-/// count several times. Zero if the number is not available, e.g. because the processes have ended
-/// meanwhile.
+/// The bytes of memory that all descendants of a process use. Pages that several of them share count several times.
+/// Zero if the number is not available, e.g. because the processes have ended meanwhile.
 #[cfg(target_os = "linux")]
 pub(super) fn bytes_below(process: u32) -> u64 {
     let mut found = 0;

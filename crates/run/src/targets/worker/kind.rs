@@ -1,6 +1,6 @@
 //! The kinds of targets whose process stays in memory, as a configuration writes them. The kinds of
-//! [`WorkerProgramKind`] differ in how they name the program: by a command line, or by a function
-//! in a language that this program can serve.
+//! [`WorkerProgramKind`] differ in how they name the program: by a command line, or by a function in a language that
+//! this program can serve.
 
 use std::path::Path;
 
@@ -22,12 +22,11 @@ pub(in crate::targets) trait WorkerProgramKind: Sync {
     const NOUN: &'static str;
     /// The key of this text in a mapping, which is used if there are limits for the process.
     const NAMED_BY: &'static str;
-    /// The value that a configuration has under the key: the text, or a mapping with more settings.
-    /// Its schema allows the same forms that [`WorkerSettings`] can read.
+    /// The value that a configuration has under the key: the text, or a mapping with more settings. Its schema allows
+    /// the same forms that [`WorkerSettings`] can read.
     type Written: JsonSchema;
 
-    /// Rejects a text that cannot be the name of a thing of this kind, as far as this can be seen
-    /// before opening it.
+    /// Rejects a text that cannot be the name of a thing of this kind, as far as this can be seen before opening it.
     ///
     /// # Errors
     ///
@@ -58,8 +57,7 @@ pub(in crate::targets) trait WorkerProgramKind: Sync {
     }
 }
 
-/// The settings of a target whose process stays in memory. The schema of each kind says which names
-/// it uses for them.
+/// The settings of a target whose process stays in memory. The schema of each kind says which names it uses for them.
 #[derive(Debug, Default, Deserialize)]
 pub(in crate::targets) struct WorkerSettings {
     /// The text that names the program or function.
@@ -132,9 +130,9 @@ impl<K: WorkerProgramKind> TargetKind for K {
         Ok(Box::new(WorkerTarget::new(program, bounds, site)))
     }
 
-    /// The memory limit of a process changes no answer, so it is left out. The number of calls
-    /// before it is replaced, and the number of simultaneous calls, may change an answer if one
-    /// call affects another. The named program affects answers by its packages, wherever they are.
+    /// The memory limit of a process changes no answer, so it is left out. The number of calls before it is replaced,
+    /// and the number of simultaneous calls, may change an answer if one call affects another. The named program
+    /// affects answers by its packages, wherever they are.
     fn identity(&self, settings: &Value) -> Value {
         let (Value::Object(written), Ok(_)) = (settings, WorkerSettings::read::<K>(settings))
         else {

@@ -1,6 +1,5 @@
-//! The pipeline as a process that stays in memory: it is started once, and called by messages on
-//! its standard streams. Each job has its own process, and by default a process handles one call at
-//! a time.
+//! The pipeline as a process that stays in memory: it is started once, and called by messages on its standard streams.
+//! Each job has its own process, and by default a process handles one call at a time.
 
 mod company;
 mod exchange;
@@ -77,8 +76,7 @@ impl WorkerBounds {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] if several calls are sent in one message: a turn has to wait for the answer to
-    /// the turn before it.
+    /// A [`Misuse`] if several calls are sent in one message: a turn has to wait for the answer to the turn before it.
     pub(super) fn take_turns(&self, key: &str) -> Result<(), Misuse> {
         match self.company {
             Some(InCompany::Batch(most)) => Err(Misuse::new(format!(
@@ -123,8 +121,7 @@ impl WorkerTarget {
         }
     }
 
-    /// The end of a call that was made together with others; if its result is unknown, the call is
-    /// repeated alone.
+    /// The end of a call that was made together with others; if its result is unknown, the call is repeated alone.
     fn shared(&self, call: &Invocation<'_>, end: SharedEnd, output: &mut Vec<u8>) -> Ended {
         match end {
             SharedEnd::Answered(answer, reply) => self.answered(answer, *reply, output),
@@ -262,8 +259,7 @@ fn refused(code: i32, message: &str, streams: Streams) -> Ended {
 }
 
 impl Target for WorkerTarget {
-    /// A turn is passed only as a message: a file with the whole input would reveal the later
-    /// turns.
+    /// A turn is passed only as a message: a file with the whole input would reveal the later turns.
     fn premises(&self) -> Premises {
         match self.source.site.turns {
             Some(_) => Premises::Name,

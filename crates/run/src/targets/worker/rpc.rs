@@ -152,8 +152,7 @@ pub(super) fn read(line: &[u8], id: &str) -> WorkerLine {
     }
 }
 
-/// The message about an answer whose id belongs to no waiting call, in words that fit after "the
-/// worker".
+/// The message about an answer whose id belongs to no waiting call, in words that fit after "the worker".
 pub(super) const OTHER_CALL: &str = "answered with the id of another call";
 /// The message about a string that is not valid text, in words that fit after "the worker".
 pub(super) const NO_TEXT: &str = "answered with a text that is not Unicode";
@@ -240,8 +239,7 @@ fn end(message: &BTreeMap<String, &RawValue>) -> Result<RpcEnd, &'static str> {
     }
 }
 
-/// The bytes of the output: for a string its text, for any other value the JSON exactly as the
-/// worker wrote it.
+/// The bytes of the output: for a string its text, for any other value the JSON exactly as the worker wrote it.
 pub(in crate::targets) fn output(result: &str) -> Option<Vec<u8>> {
     match result.starts_with('"') {
         true => serde_json::from_str(result).ok().map(String::into_bytes),

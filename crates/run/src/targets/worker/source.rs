@@ -95,8 +95,7 @@ impl WorkerProgram {
     }
 }
 
-/// Rejects a command line under a key with placeholders that have no meaning for a process that
-/// stays in memory.
+/// Rejects a command line under a key with placeholders that have no meaning for a process that stays in memory.
 pub(in crate::targets) fn check(line: &str, key: &str) -> Result<(), Misuse> {
     let placeholders = ["{input}", "{output}", "{workspace}"];
     match placeholders.iter().find(|one| line.contains(**one)) {
@@ -181,8 +180,7 @@ impl WorkerSource {
         most.saturating_mul(6).saturating_add(AROUND)
     }
 
-    /// How a worker gets several calls at once, according to the configuration and to the worker's
-    /// own answer.
+    /// How a worker gets several calls at once, according to the configuration and to the worker's own answer.
     fn agreed(&self, ready: &rpc::Ready) -> Option<InCompany> {
         let asked = self.bounds.company?;
         let takes = match asked {
@@ -196,8 +194,7 @@ impl WorkerSource {
         Some(agreed)
     }
 
-    /// Starts a worker, and waits until it is ready. Also returns how it gets several calls at
-    /// once, if it does.
+    /// Starts a worker, and waits until it is ready. Also returns how it gets several calls at once, if it does.
     ///
     /// # Errors
     ///
@@ -279,8 +276,7 @@ impl WorkerSource {
         )))
     }
 
-    /// Describes what went wrong, in words that fit after "the worker was not ready:" and also
-    /// alone.
+    /// Describes what went wrong, in words that fit after "the worker was not ready:" and also alone.
     pub(super) fn loss_in_words(&self, loss: &WorkerLoss) -> String {
         match loss {
             WorkerLoss::Unreachable(error) => format!("it cannot be reached: {error}"),
@@ -299,8 +295,7 @@ impl WorkerSource {
         }
     }
 
-    /// The failure of a call whose worker has to be replaced. Afterwards none of the worker's
-    /// processes is left.
+    /// The failure of a call whose worker has to be replaced. Afterwards none of the worker's processes is left.
     pub(super) fn lost(&self, worker: RunningWorker, loss: &WorkerLoss, log: &Tail) -> Ended {
         let words = |what: String| format!("the worker was lost during the call: {what}");
         let (kind, message, exit) = match loss {

@@ -1,5 +1,4 @@
-//! Notices changes of the pipeline's code during a run: an answer is only valid for the code that
-//! gave it.
+//! Notices changes of the pipeline's code during a run: an answer is only valid for the code that gave it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -29,8 +28,7 @@ const STAY: Duration = Duration::from_secs(1);
 /// The result of a check of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// The code has not changed since the run began: all answers that came in before the check
-    /// belong to it.
+    /// The code has not changed since the run began: all answers that came in before the check belong to it.
     Same,
     /// There are new files. They may be temporary files of a call, which the call will remove; so a
     /// later check has to decide.
@@ -75,16 +73,16 @@ struct WatchState {
     ended: Instant,
 }
 
-/// The code of a pipeline, and a watch on it; no watch if it is not known which files the code
-/// consists of. Files that an interrupted run has `made` are left out.
+/// The code of a pipeline, and a watch on it; no watch if it is not known which files the code consists of. Files that
+/// an interrupted run has `made` are left out.
 ///
-/// The files are those under `root` that match `globs` or, without globs, all files that git knows
-/// or would add, without those under `exclude`.
+/// The files are those under `root` that match `globs` or, without globs, all files that git knows or would add,
+/// without those under `exclude`.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if a glob matches no file; any other error if a file
-/// that is named cannot be read.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if a glob matches no file; any other error if a file that is named cannot be
+/// read.
 pub fn begin(
     root: &Path,
     globs: &[String],
@@ -109,8 +107,8 @@ pub fn begin(
         files.retain(|name, entry| !(untracked.contains(name) && made.has(name, entry)));
         code.digest = Some(digest(&files));
         let stamps = Stamps::of(&top, &files);
-        // A file that was written a moment ago may have changed after it was read. If two checks in
-        // a row find the same state, the content read between them is current.
+        // A file that was written a moment ago may have changed after it was read. If two checks in a row find the same
+        // state, the content read between them is current.
         let is_settled = !stamps.is_fresh(now) || before.as_ref() == Some(&stamps);
         if is_settled || round == ROUNDS {
             let state = WatchState {
@@ -144,20 +142,18 @@ pub fn begin(
 }
 
 impl Watch {
-    /// Checks each file without reading it, and lists the files again only if a folder has gained
-    /// or lost entries.
+    /// Checks each file without reading it, and lists the files again only if a folder has gained or lost entries.
     pub fn look(&self) -> Seen {
         self.look_at(false)
     }
 
-    /// Checks at the end of a run: the files are always listed and read, and every new file counts
-    /// as a change.
+    /// Checks at the end of a run: the files are always listed and read, and every new file counts as a change.
     pub fn look_at_the_end(&self) -> Seen {
         self.look_at(true)
     }
 
-    /// Whether a check is cheap compared with a call of this duration, or is due anyway. New
-    /// answers wait for the next check.
+    /// Whether a check is cheap compared with a call of this duration, or is due anyway. New answers wait for the next
+    /// check.
     pub fn is_due(&self, call: Duration) -> bool {
         // If the lock is taken, another thread is already checking.
         let Ok(mut state) = self.state.try_lock() else {
@@ -168,8 +164,7 @@ impl Watch {
         price <= call || price <= state.ended.elapsed()
     }
 
-    /// The files at the beginning of the run, by name, each with a short digest of its kind and
-    /// content.
+    /// The files at the beginning of the run, by name, each with a short digest of its kind and content.
     pub fn listed(&self) -> BTreeMap<String, String> {
         let entry = |(name, entry): (&Vec<u8>, &CodeFile)| {
             let fields = Fields::of("kelvin/file/v1");
@@ -179,8 +174,7 @@ impl Watch {
         self.files.iter().map(entry).collect()
     }
 
-    /// Sets whether the current call is the first and is made alone. Returns whether the previous
-    /// call was.
+    /// Sets whether the current call is the first and is made alone. Returns whether the previous call was.
     pub fn learns(&self, is_alone: bool) -> bool {
         self.learns.swap(is_alone, Ordering::Relaxed)
     }
@@ -207,9 +201,8 @@ impl Watch {
         format!("{}{more}", named.join(", "))
     }
 
-    /// The lines for a `.gitignore` at the top of the repository that prevent files of the pipeline
-    /// from counting as code. After a change, there are also lines for changed data files that git
-    /// does not track.
+    /// The lines for a `.gitignore` at the top of the repository that prevent files of the pipeline from counting as
+    /// code. After a change, there are also lines for changed data files that git does not track.
     pub fn ignorable(&self) -> BTreeSet<String> {
         self.lines(|name| made::named_as_data(name).is_some())
     }
@@ -239,8 +232,8 @@ impl Watch {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// The lines for the known files of the pipeline, and for changed files that git does not track
-    /// and that `meant` selects.
+    /// The lines for the known files of the pipeline, and for changed files that git does not track and that `meant`
+    /// selects.
     fn lines(&self, meant: impl Fn(&[u8]) -> bool) -> BTreeSet<String> {
         let state = self.state();
         let is_tracked =
@@ -267,8 +260,7 @@ impl Watch {
             return Seen::Changed;
         }
         let start = Instant::now();
-        // The metadata is read before the listing, so that the next check finds changes that happen
-        // during the listing.
+        // The metadata is read before the listing, so that the next check finds changes that happen during the listing.
         let stamps = state.stamps.again(&self.top);
         let moved = state.stamps.moved(&stamps);
         state.changes = moved.changes;

@@ -1,6 +1,5 @@
-//! The processes below this one. On Linux every descendant whose parent has ended becomes a child
-//! of this process, so no descendant can escape: it is enough to kill children until there are
-//! none.
+//! The processes below this one. On Linux every descendant whose parent has ended becomes a child of this process, so
+//! no descendant can escape: it is enough to kill children until there are none.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -39,8 +38,8 @@ impl Family {
         Ok(Self { deaths })
     }
 
-    /// The raw exit status of a leader; none while it runs. Every other process that has ended is
-    /// reaped. With `lasts`, the processes that the leader leaves behind may continue.
+    /// The raw exit status of a leader; none while it runs. Every other process that has ended is reaped. With `lasts`,
+    /// the processes that the leader leaves behind may continue.
     pub(super) fn status(&self, leader: Pid, lasts: bool) -> Option<i32> {
         self.forget_deaths();
         // The number of the group certainly belongs to the leader only until the leader is reaped.
@@ -50,8 +49,8 @@ impl Family {
         reap(Some(leader)).status
     }
 
-    /// Kills a group and then every process below this one. Returns how many processes are left
-    /// after the time limit, because they belong to another user or wait for a device.
+    /// Kills a group and then every process below this one. Returns how many processes are left after the time limit,
+    /// because they belong to another user or wait for a device.
     pub(super) fn clear(&self, group: Option<Pid>, most: Duration) -> u32 {
         if let Some(group) = group {
             let _ = kill_process_group(group, Signal::KILL);
@@ -151,8 +150,8 @@ fn children() -> Vec<Pid> {
     }
 }
 
-/// The parent of a process. The status line contains the name of the process, which may contain
-/// anything and ends with the last bracket.
+/// The parent of a process. The status line contains the name of the process, which may contain anything and ends with
+/// the last bracket.
 #[cfg(target_os = "linux")]
 fn parent(of: Pid) -> Option<Pid> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", of.as_raw_nonzero())).ok()?;
@@ -160,8 +159,7 @@ fn parent(of: Pid) -> Option<Pid> {
     Pid::from_raw(after.split_whitespace().nth(1)?.parse().ok()?)
 }
 
-/// Other systems do not list children, and never make this process the parent of a process that it
-/// has not started.
+/// Other systems do not list children, and never make this process the parent of a process that it has not started.
 #[cfg(not(target_os = "linux"))]
 fn children() -> Vec<Pid> {
     Vec::new()

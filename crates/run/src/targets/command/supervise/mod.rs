@@ -1,10 +1,9 @@
-//! Starts every call below another process, its supervisor, which lives slightly longer than
-//! Kelvin. Every process that a call starts is a descendant of the supervisor, even after `setsid`
-//! or a double fork. The supervisor kills these processes when the call ends, when its time limit
-//! is over, or when Kelvin itself has ended for any reason.
+//! Starts every call below another process, its supervisor, which lives slightly longer than Kelvin. Every process that
+//! a call starts is a descendant of the supervisor, even after `setsid` or a double fork. The supervisor kills these
+//! processes when the call ends, when its time limit is over, or when Kelvin itself has ended for any reason.
 //!
-//! A supervisor handles one call at a time, so all processes below it belong to that call. It is
-//! started for the first call of a job and reused for the next calls.
+//! A supervisor handles one call at a time, so all processes below it belong to that call. It is started for the first
+//! call of a job and reused for the next calls.
 
 mod family;
 mod serve;
@@ -42,8 +41,7 @@ static KEPT: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
 pub(in crate::targets) struct SupervisedProgram {
     /// The program and its arguments.
     words: Vec<OsString>,
-    /// Whether the processes that it leaves behind may continue until [`dismiss`], e.g. a server
-    /// that calls use.
+    /// Whether the processes that it leaves behind may continue until [`dismiss`], e.g. a server that calls use.
     lasts: bool,
     /// Variables that differ from those of this process.
     variables: Vec<(OsString, OsString)>,
@@ -92,16 +90,15 @@ impl SupervisedProgram {
 /// The standard streams of a program: input, output and error output.
 pub(in crate::targets) type Streams = [OwnedFd; 3];
 
-/// The streams that are set for a single program. The others are an empty input, and pipes that
-/// this program reads.
+/// The streams that are set for a single program. The others are an empty input, and pipes that this program reads.
 pub(in crate::targets) type OwnStreams = [Option<OwnedFd>; 3];
 
-/// The pipes for the printed text of programs. They are made once per supervisor and not per
-/// program, since no process that could write to them is left when the next program starts.
+/// The pipes for the printed text of programs. They are made once per supervisor and not per program, since no process
+/// that could write to them is left when the next program starts.
 struct Pipes {
     from: [PipeReader; 2],
-    /// The write ends for programs. A process that ends closes its streams one after the other, and
-    /// closing the last copy of a stream would wake the waiting thread, so copies stay open here.
+    /// The write ends for programs. A process that ends closes its streams one after the other, and closing the last
+    /// copy of a stream would wake the waiting thread, so copies stay open here.
     into: [OwnedFd; 2],
 }
 
@@ -138,8 +135,7 @@ enum SupervisorReply {
 
 /// A process that starts programs on behalf of this process.
 struct Supervisor {
-    /// The connection to the process. When it is closed, the process kills what it has started and
-    /// then ends.
+    /// The connection to the process. When it is closed, the process kills what it has started and then ends.
     socket: Option<UnixStream>,
     process: Child,
     pipes: Pipes,
@@ -149,8 +145,7 @@ impl Supervisor {
     fn start() -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         let mut command = command()?;
-        // Other processes cannot read a variable in the environment of a process that does not get
-        // it.
+        // Other processes cannot read a variable in the environment of a process that does not get it.
         kelvin_system::confine::withhold(&mut command);
         command
             .args(confine::user().iter().flat_map(|user| user.words()))
@@ -174,8 +169,7 @@ impl Supervisor {
         wire::send(self.socket()?, &wire::usual(), &streams)
     }
 
-    /// Prepares for another program. Only on Linux is it certain that no process of an earlier
-    /// program can still print.
+    /// Prepares for another program. Only on Linux is it certain that no process of an earlier program can still print.
     fn again(mut self) -> io::Result<Self> {
         if cfg!(not(target_os = "linux")) {
             self.pipes = Pipes::open()?;
@@ -201,9 +195,8 @@ pub(in crate::targets) fn nothing() -> io::Result<OwnedFd> {
     File::open("/dev/null").map(OwnedFd::from)
 }
 
-/// Declares that this program calls [`serve()`] if [`WORD`] is its first argument. The test
-/// programs that Cargo builds do not: every crate whose tests start processes has a test
-/// `supervisor::of_the_tests` instead.
+/// Declares that this program calls [`serve()`] if [`WORD`] is its first argument. The test programs that Cargo builds
+/// do not: every crate whose tests start processes has a test `supervisor::of_the_tests` instead.
 pub fn know_word() {
     KNOWS_WORD.store(true, Ordering::Relaxed);
 }
@@ -281,14 +274,12 @@ impl Running {
         Ok(self.supervisor.socket()?.as_fd())
     }
 
-    /// The pipes with the standard output and the error output of the program, unless the program
-    /// has its own streams.
+    /// The pipes with the standard output and the error output of the program, unless the program has its own streams.
     pub(in crate::targets) const fn printed(&self) -> &[PipeReader; 2] {
         &self.supervisor.pipes.from
     }
 
-    /// Prevents the supervisor from handling another program, since the output of this program was
-    /// not read completely.
+    /// Prevents the supervisor from handling another program, since the output of this program was not read completely.
     pub(in crate::targets) const fn be_the_last(&mut self) {
         self.is_last = true;
     }
@@ -307,13 +298,12 @@ impl Running {
         wire::send(self.supervisor.socket()?, &wire::stop(stop), &[])
     }
 
-    /// Waits for the program and returns how it ended. Afterwards none of the processes that it
-    /// started is left.
+    /// Waits for the program and returns how it ended. Afterwards none of the processes that it started is left.
     ///
     /// # Errors
     ///
-    /// Fails if the program could not be started, if one of its processes cannot be killed, or if
-    /// the supervisor itself was killed.
+    /// Fails if the program could not be started, if one of its processes cannot be killed, or if the supervisor itself
+    /// was killed.
     pub(in crate::targets) fn end(self) -> io::Result<ExitStatus> {
         use std::os::unix::process::ExitStatusExt as _;
         let reply = wire::reply(self.supervisor.socket()?).map_err(|_| gone())?;
@@ -335,8 +325,7 @@ impl Running {
     }
 }
 
-/// Ends the idle supervisors with all processes that finished programs have left, and waits for the
-/// supervisors.
+/// Ends the idle supervisors with all processes that finished programs have left, and waits for the supervisors.
 pub fn dismiss() {
     for list in [&IDLE, &KEPT] {
         let supervisors = std::mem::take(&mut *list.lock().unwrap_or_else(PoisonError::into_inner));

@@ -20,8 +20,7 @@ use kelvin_system::confine::User;
 /// The longest wait for killed processes that do not end.
 const MOST: Duration = Duration::from_secs(5);
 
-/// Serves the calls of the process at the other end of the standard input, until that process has
-/// ended.
+/// Serves the calls of the process at the other end of the standard input, until that process has ended.
 ///
 /// # Errors
 ///
@@ -29,8 +28,7 @@ const MOST: Duration = Duration::from_secs(5);
 pub fn serve() -> anyhow::Result<()> {
     confine::hide();
     let mut words = std::env::args_os().skip(2);
-    // The rights are set before any input is read, so that no started program has other rights than
-    // this process.
+    // The rights are set before any input is read, so that no started program has other rights than this process.
     if let (Some(uid), Some(gid)) = (words.next(), words.next()) {
         let user = User::of_words(&uid, &gid).context("that is no user that calls may have")?;
         confine::held(user).context("failed to give all rights away")?;
@@ -57,8 +55,8 @@ fn attend() -> anyhow::Result<()> {
     socket
         .peer_addr()
         .context("kelvin starts this command by itself; there is no use in starting it")?;
-    // This process must not get signals for the group or the terminal of the run, especially those
-    // that cannot be caught. The call fails only if this process already leads a session.
+    // This process must not get signals for the group or the terminal of the run, especially those that cannot be
+    // caught. The call fails only if this process already leads a session.
     let _ = rustix::process::setsid();
     // A signal for this process must not end it before its calls: the run decides when it ends.
     kelvin_system::signal::heed()?;
@@ -94,8 +92,7 @@ fn attend() -> anyhow::Result<()> {
 }
 
 impl Family {
-    /// Waits until a program has ended and all its processes are gone. Returns no reply if the
-    /// other side has ended.
+    /// Waits until a program has ended and all its processes are gone. Returns no reply if the other side has ended.
     fn attend(&self, socket: &UnixStream, leader: Pid, lasts: bool) -> Option<SupervisorReply> {
         let status = loop {
             let mut fds = [
@@ -156,8 +153,7 @@ fn start(
         return Err(io::ErrorKind::InvalidInput.into());
     };
     for stream in [usual_output, usual_errors].into_iter().flatten() {
-        // An earlier program may have set the stream to non-blocking, which would also affect this
-        // program.
+        // An earlier program may have set the stream to non-blocking, which would also affect this program.
         fcntl_setfl(stream, OFlags::empty())?;
     }
     spawner.spawn(program, [input, output, errors])

@@ -1,6 +1,6 @@
-//! Starts a program for a supervisor. The standard library would build the whole environment again
-//! for every program. If the C library cannot set a folder for `posix_spawn`, the standard library
-//! would also copy the page tables of this process.
+//! Starts a program for a supervisor. The standard library would build the whole environment again for every program.
+//! If the C library cannot set a folder for `posix_spawn`, the standard library would also copy the page tables of this
+//! process.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -65,9 +65,8 @@ impl Spawner {
         program: &SupervisedProgram,
         streams: [&impl AsFd; 3],
     ) -> io::Result<Pid> {
-        // Below this process, one program runs at a time, and this process itself uses no relative
-        // paths. The folder is entered for each program, since another folder may have taken its
-        // name.
+        // Below this process, one program runs at a time, and this process itself uses no relative paths. The folder is
+        // entered for each program, since another folder may have taken its name.
         rustix::process::chdir(&program.folder)?;
         let mut actions = PosixSpawnFileActions::init()?;
         for (stream, number) in streams.iter().zip(0..) {

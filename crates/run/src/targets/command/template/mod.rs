@@ -31,9 +31,8 @@ pub(super) const SHELL_WORDS: &[&str] = &[
     "type", "ulimit", "umask", "unalias", "unset", "until", "wait", "while", "{", "}",
 ];
 
-/// Characters that may have a meaning for a shell. A character between quotes counts too, although
-/// it has no meaning there. So a command may use a shell unnecessarily, but never lacks one that it
-/// needs.
+/// Characters that may have a meaning for a shell. A character between quotes counts too, although it has no meaning
+/// there. So a command may use a shell unnecessarily, but never lacks one that it needs.
 const SHELL_SIGNS: &[char] = &[
     '|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '#', '~', '!', '\n',
 ];
@@ -43,8 +42,8 @@ const SHELL_SIGNS: &[char] = &[
 pub(in crate::targets) enum CommandTemplate {
     /// The words of a command without shell syntax; the first is the program.
     Direct(Vec<CommandWord>),
-    /// A script in which each placeholder is replaced by a path that needs no quotes. So the
-    /// placeholder may be within any quotes, in here-documents, or in scripts for another shell.
+    /// A script in which each placeholder is replaced by a path that needs no quotes. So the placeholder may be within
+    /// any quotes, in here-documents, or in scripts for another shell.
     Script(CommandWord),
 }
 
@@ -88,8 +87,8 @@ impl Placeholder {
             .find(|one| text.starts_with(one.token()))
     }
 
-    /// The path that replaces the placeholder. A call without a workspace has no path for
-    /// `{workspace}`; such a call is rejected earlier.
+    /// The path that replaces the placeholder. A call without a workspace has no path for `{workspace}`; such a call is
+    /// rejected earlier.
     fn path<'a>(self, paths: &Paths<'a>) -> Option<&'a OsStr> {
         let path = match self {
             Self::Input => paths.input,

@@ -9,9 +9,8 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::TempDir;
 
-/// Gives names to paths so that they need no quotes. A path that needs quotes, e.g. below `My
-/// Projects`, is reached through a link in a folder of this process. The folder is removed with the
-/// value.
+/// Gives names to paths so that they need no quotes. A path that needs quotes, e.g. below `My Projects`, is reached
+/// through a link in a folder of this process. The folder is removed with the value.
 #[derive(Debug, Default)]
 pub(in crate::targets) struct PlainPaths {
     links: Mutex<Option<Links>>,
@@ -34,8 +33,8 @@ impl PlainPaths {
         if is_plain(path) {
             return Ok(path.to_owned());
         }
-        // The part that needs quotes is nearly always a folder near the root, so one link to that
-        // folder is enough for every call.
+        // The part that needs quotes is nearly always a folder near the root, so one link to that folder is enough for
+        // every call.
         let path = absolute(path)?;
         let mut odd = &*path;
         let mut rest = Path::new("");
@@ -73,8 +72,7 @@ impl PlainPaths {
     }
 }
 
-/// The folder of the links. If the path of the folder for temporary files needs quotes too, `/tmp`
-/// is used.
+/// The folder of the links. If the path of the folder for temporary files needs quotes too, `/tmp` is used.
 fn folder() -> io::Result<TempDir> {
     let usual = env::temp_dir();
     let place = match is_plain(&usual) {
@@ -84,8 +82,7 @@ fn folder() -> io::Result<TempDir> {
     tempfile::Builder::new().prefix("kelvin-").tempdir_in(place)
 }
 
-/// Whether every shell reads a path unchanged: outside of quotes, inside quotes, and in scripts for
-/// other shells.
+/// Whether every shell reads a path unchanged: outside of quotes, inside quotes, and in scripts for other shells.
 fn is_plain(path: &Path) -> bool {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,@:%".contains(&byte);
     path.as_os_str()
