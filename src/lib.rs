@@ -1,6 +1,6 @@
-//! `kelvin` tells a team on every pull request whether a change made its AI pipeline worse, and where. This crate is
-//! the top layer: the commands, a check from its first step to its last, the search for the report of the base, and the
-//! history of earlier runs. `docs/architecture.md` has the crates below it.
+//! `kelvin` reports on every pull request whether a change made the AI pipeline of a team worse, and where. This crate
+//! is the top layer: the commands, the check from its first step to its last, the search for the report of the base,
+//! and the history of earlier runs. `docs/architecture.md` describes the crates below it.
 
 mod baseline;
 mod check;
@@ -22,7 +22,7 @@ mod figure_tests;
 #[cfg(test)]
 mod schema_tests;
 
-/// The supervisor of the processes that the tests of this crate start.
+/// Supervises the processes that the tests of this crate start.
 #[cfg(test)]
 mod supervisor {
     #[test]

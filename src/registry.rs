@@ -1,5 +1,5 @@
-//! The available kinds of probes, as a value that the top layer makes and passes down. A new kind needs a crate and a
-//! line here.
+//! The available kinds of probes, as a value that the top layer makes and passes to the lower layers. A new kind needs
+//! a crate and a line here.
 
 use std::fmt;
 use std::path::Path;
@@ -32,8 +32,8 @@ impl Registry {
         ])
     }
 
-    /// These kinds and one more after them. This is for building a program with a probe of one's own, and meant to be
-    /// called once: the list is never freed.
+    /// Returns these kinds and one more after them. This is for programs that add their own probe. Call it only once:
+    /// the memory of the list is never freed.
     #[must_use]
     pub fn with(self, kind: &'static dyn Kind) -> Self {
         let all: Vec<_> = self.0.iter().copied().chain([kind]).collect();
@@ -45,12 +45,12 @@ impl Registry {
         self.0
     }
 
-    /// The kind with this name; none where this program knows no such kind.
+    /// The kind with this name; none if this program does not know it.
     pub(crate) fn kind(self, name: &str) -> Option<&'static dyn Kind> {
         self.0.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// Every section whose kind this program knows, in the order of the kinds.
+    /// Every section whose kind is known to this program, in the order of the kinds.
     pub(crate) fn known(self, sections: &Sections) -> Vec<(&'static dyn Kind, &dyn AnySection)> {
         let kinds = self.0.iter();
         kinds
@@ -58,7 +58,7 @@ impl Registry {
             .collect()
     }
 
-    /// These kinds in the form that a report needs.
+    /// Returns the kinds in the form that a report needs.
     pub(crate) fn of_sections(self) -> Kinds {
         let kinds = self.0.iter();
         kinds.map(|kind| *kind as &dyn SectionKind).collect()
@@ -68,40 +68,40 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// As [`Config::load`].
+    /// Fails like [`Config::load`].
     pub(crate) fn configured(self, overrides: &Overrides) -> anyhow::Result<Config> {
         kelvin_probe::configured(overrides, self.0)
     }
 
-    /// Reads and checks a configuration as its file has it.
+    /// Reads and checks a configuration from its file, without overrides.
     ///
     /// # Errors
     ///
-    /// As [`Config::load`].
+    /// Fails like [`Config::load`].
     pub(crate) fn configured_in(self, file: &Path) -> anyhow::Result<Config> {
         self.configured(&overrides_naming(file))
     }
 
-    /// Checks a text that is to become `file`.
+    /// Checks a text that will be written to `file`.
     ///
     /// # Errors
     ///
-    /// As [`Config::load`].
+    /// Fails like [`Config::load`].
     pub(crate) fn configured_by(self, text: &str, file: &Path) -> anyhow::Result<Config> {
         kelvin_probe::configured_by(text, file, self.0)
     }
 
-    /// Reads a run report of our version of the format.
+    /// Reads a run report that has our version of the format.
     ///
     /// # Errors
     ///
-    /// As [`json::read`].
+    /// Fails like [`json::read`].
     pub(crate) fn report(self, bytes: &[u8]) -> anyhow::Result<Report> {
         json::read(bytes, &self.of_sections())
     }
 }
 
-/// What a command line that only names a configuration changes in it.
+/// The overrides of a command line that only names a configuration file.
 pub(crate) fn overrides_naming(file: &Path) -> Overrides {
     Overrides {
         file: Some(file.to_path_buf()),

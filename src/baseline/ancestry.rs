@@ -1,4 +1,4 @@
-//! Where a repository stands: its HEAD, the parents of a commit, and which commit came after which.
+//! The history of a repository: its HEAD, the parents of a commit, and which commit came after which.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use kelvin_system::git;
 use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
-/// The parents as the commit object itself names them. In a shallow clone libgit2 hides the parents
-/// of a boundary commit; the object does not.
+/// The parents according to the commit object itself. In a shallow clone libgit2 hides the parents of a boundary
+/// commit; the object contains them.
 pub(super) fn parents(repo: &Repository, commit: Oid) -> anyhow::Result<Vec<Oid>> {
     let odb = repo.odb().context("failed to open the object database")?;
     let object = odb
@@ -34,7 +34,7 @@ pub(crate) fn short(commit: Oid) -> String {
 ///
 /// # Errors
 ///
-/// Where HEAD is there and cannot be read.
+/// Fails if HEAD exists and cannot be read.
 pub(crate) fn checked_out(repo: &Repository) -> anyhow::Result<Option<Oid>> {
     match repo.head().and_then(|head| head.peel_to_commit()) {
         Ok(commit) => Ok(Some(commit.id())),
@@ -54,13 +54,13 @@ pub(super) fn head(repo: &Repository) -> anyhow::Result<Oid> {
 /// Commits that the clone has, each after its ancestors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lineage {
-    /// The commits that do not lead to the checked-out commit: later ones, and those of other branches.
+    /// The commits that are not ancestors of the checked-out commit: later ones, and those of other branches.
     pub(crate) outside: Vec<String>,
-    /// The commits that lead to the checked-out commit; the last one is its nearest ancestor, or the commit itself.
+    /// The ancestors of the checked-out commit; the last one is its nearest ancestor, or the commit itself.
     pub(crate) inside: Vec<String>,
 }
 
-/// Orders the given commits that the clone has by ancestry, whatever the clocks of their runs said. Empty without a
+/// Sorts the given commits that the clone has by ancestry, without regard to the clocks of their runs. Empty without a
 /// repository.
 pub(crate) fn lineage(root: &Path, commits: &[&str]) -> Lineage {
     let Ok(repo) = super::open(root) else {
@@ -88,7 +88,7 @@ pub(crate) fn lineage(root: &Path, commits: &[&str]) -> Lineage {
     }
 }
 
-/// Every commit in the history of the given ones, each after its ancestors; nothing where the history cannot be read.
+/// Every commit in the history of the given ones, each after its ancestors; empty if the history cannot be read.
 pub(super) fn walked(repo: &Repository, from: &[Oid], only_first_parents: bool) -> Vec<Oid> {
     let found = || -> Result<Vec<Oid>, git2::Error> {
         let mut walk = repo.revwalk()?;

@@ -1,5 +1,5 @@
-//! An older report of the branch, with which a change is compared beside its base: only such a comparison shows many
-//! drops in a row that are each within the limit.
+//! An older report of the branch, with which a change is compared in addition to its base. Only such a comparison shows
+//! a series of drops if each of them is within the limit.
 
 use std::collections::BTreeMap;
 
@@ -24,17 +24,17 @@ pub(crate) struct Anchored {
     pub(crate) report: Report,
     /// Its commit.
     pub(crate) commit: String,
-    /// How many merges lie between this commit and the base.
+    /// How many merges there are between this commit and the base.
     pub(crate) merges: usize,
-    /// How many days this commit is older than the base, as the commits say.
+    /// How many days this commit is older than the base, by the dates of the commits.
     pub(crate) days: i64,
-    /// The tag that the anchor was found by.
+    /// The tag by which the anchor was found.
     pub(crate) tag: Option<String>,
-    /// Whether the report is younger than asked for, because no older one is kept.
+    /// Whether the report is younger than configured, because no older one is stored.
     pub(crate) is_oldest: bool,
 }
 
-/// A report that is kept, on the way back from the base along first parents.
+/// A stored report, on the way back from the base along first parents.
 struct AncestorReport {
     commit: Oid,
     blob: Oid,
@@ -45,7 +45,7 @@ struct AncestorReport {
 }
 
 impl AncestorReport {
-    /// Whether this step is as old as asked for.
+    /// Whether this step is old enough.
     fn serves(&self, wanted: &Anchor) -> bool {
         match (wanted, wanted.days()) {
             (Anchor::Merges(merges), _) => self.merges >= *merges,
@@ -59,7 +59,7 @@ impl AncestorReport {
 ///
 /// # Errors
 ///
-/// Why there is no anchor.
+/// Fails with the reason why there is no anchor.
 pub(crate) fn anchor(search: &Search<'_>, wanted: &Anchor) -> anyhow::Result<Anchored> {
     let repo = super::open(search.root)?;
     let remote = Remote::of(&repo).with(search.login, search.hint);
@@ -98,7 +98,7 @@ pub(crate) fn anchor(search: &Search<'_>, wanted: &Anchor) -> anyhow::Result<Anc
     })
 }
 
-/// The reports of the configuration that the branch keeps: the blob of each, by its commit.
+/// The reports of the configuration on the branch: the blob of each, by its commit.
 fn kept(search: &Search<'_>, remote: &Remote<'_>) -> anyhow::Result<BTreeMap<Oid, Oid>> {
     let kept = search.kept(remote)?;
     let own = kept.iter().rev();
@@ -106,8 +106,8 @@ fn kept(search: &Search<'_>, remote: &Remote<'_>) -> anyhow::Result<BTreeMap<Oid
     Ok(own.map(|kept| (kept.commit, kept.blob)).collect())
 }
 
-/// Goes back from the base along first parents, as far as a report that serves. Returns that report, and the oldest
-/// report on the way.
+/// Goes back from the base along first parents until a report is old enough. Returns that report, and the oldest report
+/// on the way.
 fn back(
     remote: &Remote<'_>,
     base: Oid,

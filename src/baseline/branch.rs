@@ -1,7 +1,7 @@
-//! Reports kept on a branch of their own: one file per configuration and commit.
+//! Reports on a separate branch: one file per configuration and commit.
 //!
-//! The branch never has more than one commit, so old reports cost nothing. A push succeeds only where the branch is
-//! unchanged since we read it, so the reports of two writers at once are both kept.
+//! The branch never has more than one commit, so old reports need no space. A push succeeds only if the branch has not
+//! changed since it was read, so that no report is lost if two jobs write at the same time.
 
 use std::fmt;
 
@@ -13,24 +13,24 @@ use super::remote::{BranchMoved, Remote};
 use super::tree;
 use kelvin_base::exit::Misuse;
 
-/// A job of a workflow run that keeps a report. Another writer of the same run, for the same name and commit, is
-/// another job, which was not given a name of its own.
+/// A job of a workflow run that stores a report. If there is another writer in the same run, for the same name and
+/// commit, it is another job that was not given its own name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BranchWriter {
     /// `GITHUB_RUN_ID`.
     pub(crate) run: String,
-    /// `GITHUB_RUN_ATTEMPT`: a job that is run again writes over what it wrote before.
+    /// `GITHUB_RUN_ATTEMPT`: a job that is run again overwrites its earlier report.
     pub(crate) attempt: String,
 }
 
 impl fmt::Display for BranchWriter {
-    /// The form that is kept beside the report.
+    /// The form that is stored together with the report.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.run, self.attempt)
     }
 }
 
-/// Another job of the same run has kept its report in the same place.
+/// Another job of the same run has stored its report in the same place.
 #[derive(Debug)]
 pub(crate) struct Taken;
 
@@ -40,41 +40,41 @@ impl fmt::Display for Taken {
     }
 }
 
-/// A report that is to be kept.
+/// A report to be stored.
 pub(crate) struct BranchEntry<'a> {
-    /// The configuration that the report belongs to.
+    /// The configuration to which the report belongs.
     pub(crate) configuration: &'a str,
-    /// The commit that the report belongs to.
+    /// The commit to which the report belongs.
     pub(crate) commit: Oid,
     /// The report.
     pub(crate) report: &'a [u8],
-    /// How many reports of the configuration stay, those of the newest commits.
+    /// How many reports of the configuration are kept, those of the newest commits.
     pub(crate) keep: usize,
-    /// The job that writes the report; none outside of a workflow.
+    /// The job that writes the report; none outside a workflow.
     pub(crate) writer: Option<&'a BranchWriter>,
 }
 
-/// How often a write is tried again after another writer was first.
+/// How often a write is repeated if another writer was faster.
 const ATTEMPTS: usize = 20;
 
 /// A branch of reports.
 pub(crate) struct Branch<'a> {
     remote: &'a Remote<'a>,
     name: &'a str,
-    /// Whether the branch is in this clone alone: no push sends it, and no fetch overwrites it.
+    /// Whether the branch exists only in this clone: no push sends it, and no fetch overwrites it.
     local: bool,
 }
 
-/// A report as it is found on the branch.
+/// A report on the branch.
 #[derive(Debug)]
 pub(crate) struct KeptOnBranch {
-    /// The configuration that the report belongs to.
+    /// The configuration to which the report belongs.
     pub(crate) configuration: String,
-    /// The commit that the report belongs to.
+    /// The commit to which the report belongs.
     pub(crate) commit: Oid,
     /// The blob of the report.
     pub(crate) blob: Oid,
-    /// Whether the report is in this clone alone.
+    /// Whether the report exists only in this clone.
     pub(crate) local: bool,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// The branch of this name that exists in this clone alone.
+    /// The branch of this name that exists only in this clone.
     pub(crate) const fn local(remote: &'a Remote<'a>, name: &'a str) -> Self {
         Self {
             remote,
@@ -97,12 +97,12 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// Asks the remote for the branch. A failure is reported and not fatal: what an earlier fetch left can still be
-    /// read.
+    /// Fetches the branch from the remote. A failure is reported and not fatal: the result of an earlier fetch can
+    /// still be read.
     ///
     /// # Errors
     ///
-    /// What git said, where the remote could not be asked or has no such branch.
+    /// Fails with git's message if the remote could not be asked or has no such branch.
     pub(crate) fn fetch(&self) -> anyhow::Result<()> {
         if self.local {
             return Ok(());
@@ -115,7 +115,7 @@ impl<'a> Branch<'a> {
     ///
     /// # Errors
     ///
-    /// Where the branch exists and cannot be read.
+    /// Fails if the branch exists and cannot be read.
     pub(crate) fn kept(&self) -> anyhow::Result<Vec<KeptOnBranch>> {
         let Some(tree) = self.tree()? else {
             return Ok(Vec::new());
@@ -149,7 +149,7 @@ impl<'a> Branch<'a> {
     ///
     /// # Errors
     ///
-    /// What git said.
+    /// Fails with git's message.
     pub(crate) fn complete(&self) -> anyhow::Result<()> {
         match self.tree()? {
             Some(tree) => tree::complete(self.remote, &tree),
@@ -157,20 +157,20 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// The bytes of a report that was found.
+    /// The bytes of a report on the branch.
     ///
     /// # Errors
     ///
-    /// Where the bytes cannot be had, or are too many.
+    /// Fails if the bytes cannot be read, or are too many.
     pub(crate) fn bytes(&self, kept: &KeptOnBranch) -> anyhow::Result<Vec<u8>> {
         tree::blob(self.remote, kept.blob)
     }
 
-    /// Adds a report and pushes it, as often as it takes while others write too.
+    /// Adds a report and pushes it, repeatedly if others write at the same time.
     ///
     /// # Errors
     ///
-    /// [`Taken`] in the chain where another job of the same run was there first; any other error where the report
+    /// The error chain contains [`Taken`] if another job of the same run was faster; any other error if the report
     /// cannot be written or pushed.
     pub(crate) fn save(&self, entry: &BranchEntry<'_>) -> anyhow::Result<()> {
         let blob = self
@@ -180,7 +180,7 @@ impl<'a> Branch<'a> {
             .context("failed to store the report")?;
         let mut last = None;
         for attempt in 0..ATTEMPTS {
-            // A branch that does not exist yet is no failure of a write; a remote out of reach shows at the push.
+            // A missing branch is not an error here. If the remote is unreachable, the push reports the error.
             let _ = self.fetch();
             let seen = self.seen();
             let tip = self.write(entry, blob)?;
@@ -197,7 +197,7 @@ impl<'a> Branch<'a> {
             .with_context(|| format!("failed to push to `{}` {ATTEMPTS} times", self.name))
     }
 
-    /// Replaces the commit that was seen by a new one.
+    /// Replaces the commit `seen` by a new one.
     fn publish(&self, tip: Oid, seen: Option<Oid>) -> anyhow::Result<()> {
         const WHY: &str = "kelvin: report saved";
         let reference = self.reference();
@@ -211,7 +211,7 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// Makes one commit without parents that holds what the branch holds, and this report.
+    /// Makes one commit without parents that contains the content of the branch, and this report.
     fn write(&self, entry: &BranchEntry<'_>, blob: Oid) -> anyhow::Result<Oid> {
         let (configuration, commit) = (entry.configuration, entry.commit);
         let root = self.tree()?;
@@ -258,8 +258,8 @@ impl<'a> Branch<'a> {
             .commit(None, &author, &author, &message, &tree, &[])?)
     }
 
-    /// Refuses to overwrite the report of another job of the same run. A report that is already there, byte for byte,
-    /// came from this job: the answer to its push was lost.
+    /// Fails instead of overwriting the report of another job of the same run. A report that is already there, byte for
+    /// byte, came from this job: the answer to its push was lost.
     fn demand_own(
         &self,
         reports: &Tree<'_>,
@@ -282,8 +282,8 @@ impl<'a> Branch<'a> {
         Err(anyhow::Error::from(refused).context(Taken))
     }
 
-    /// The names of the reports beyond the newest `keep`, by the time of their commits. The report being saved counts
-    /// as one of the newest; a commit that is not in this clone counts as oldest.
+    /// The names of the reports other than the newest `keep`, by the time of their commits. The report being saved
+    /// counts as one of the newest; a commit that is not in this clone counts as oldest.
     fn oldest(&self, reports: Option<&Tree<'_>>, saved: Oid, keep: usize) -> Vec<String> {
         let mut names: Vec<(i64, String)> = reports
             .into_iter()
@@ -322,12 +322,12 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// Whether the branch is in this clone alone.
+    /// Whether the branch exists only in this clone.
     pub(crate) const fn is_local(&self) -> bool {
         self.local
     }
 
-    /// The name of the reference by which this clone has the branch.
+    /// The name of the branch's reference in this clone.
     pub(crate) fn reference(&self) -> String {
         match self.local {
             true => format!("refs/kelvin/{}", self.name),

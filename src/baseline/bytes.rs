@@ -1,4 +1,4 @@
-//! The bytes of a file that may hold a report, and what was read of them.
+//! The bytes of a file that may contain a report, and the result of reading them.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -9,20 +9,20 @@ use super::tree::MAX_BYTES;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
 
-/// A report, and what could not be read of its file.
+/// A report, and the parts of its file that could not be read.
 #[derive(Debug)]
 pub(crate) struct ReadReport {
     /// The report.
     pub(crate) report: Report,
-    /// What a reader must know of the report.
+    /// Notes on the report that the reader must know.
     pub(crate) notices: Vec<String>,
 }
 
-/// Reads a file that may hold a report. The file must be a regular one, and not too large.
+/// Reads a file that may contain a report. It must be a regular file, and not too large.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the file is missing, is not a regular file, or cannot be read to its end.
+/// A [`Misuse`] if the file is missing, is not a regular file, or cannot be read to its end.
 pub(crate) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     let shown = path.display();
     let data = std::fs::metadata(path)
@@ -32,7 +32,7 @@ pub(crate) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
             .help(format!("name the report in it: `{shown}/report.json`"))
             .into());
     }
-    // Opening a pipe would block until somebody writes.
+    // Opening a pipe would block until another program writes.
     if !data.is_file() {
         return Err(Misuse::new(format!("`{shown}` is no regular file")).into());
     }

@@ -1,4 +1,4 @@
-//! A commit's files in a folder beside the work tree.
+//! A commit's files in a separate folder.
 
 use anyhow::Context as _;
 use git2::build::CheckoutBuilder;
@@ -11,31 +11,31 @@ use kelvin_system::git::Repository;
 /// How the files of a commit are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckoutForm {
-    /// As git writes them into a work tree, e.g. with the line endings that an attribute asks for.
+    /// In the form in which git writes them into a work tree, e.g. with the line endings that an attribute requires.
     OfAWorkTree,
-    /// As git stores them, which is also how they lie in the work tree of whoever wrote them with the stored line
-    /// endings.
+    /// In the form in which git stores them. If a file was written with the stored line endings, it has this form in
+    /// its author's work tree.
     AsStored,
 }
 
 /// The files of a commit in a folder.
 #[derive(Clone, Debug)]
 pub(crate) struct CommitFiles {
-    /// The folder that stands for the top of the work tree.
+    /// The folder that corresponds to the top of the work tree.
     pub(crate) top: PathBuf,
-    /// The folder that stands for the folder of the configuration.
+    /// The folder that corresponds to the folder of the configuration.
     pub(crate) root: PathBuf,
 }
 
-/// Writes the files of a commit into an empty folder; `root` is the folder of the configuration in the work tree. Neither
-/// the index nor the work tree is touched.
+/// Writes the files of a commit into an empty folder; `root` is the folder of the configuration in the work tree.
+/// Neither the index nor the work tree is touched.
 ///
-/// The files lie in a repository of their own, which borrows the objects of `repo`. So the code of the pipeline has the
-/// same fingerprint there as in the work tree, and a pipeline that asks git for its commit gets an answer.
+/// The files are in their own repository, which uses the objects of `repo`. So the code of the pipeline has the same
+/// fingerprint there as in the work tree, and a pipeline that asks git for its commit gets an answer.
 ///
 /// # Errors
 ///
-/// Where the commit is not at hand or its files cannot be written.
+/// Fails if the commit is not available or its files cannot be written.
 pub(crate) fn checkout(
     repo: &Repository,
     commit: Oid,
@@ -80,7 +80,7 @@ fn link(repo: &Repository, tree: &Tree<'_>, commit: Oid, files: &Path) -> anyhow
     let mut line = objects.into_os_string().into_encoded_bytes();
     line.push(b'\n');
     std::fs::write(alternates, line)?;
-    // Opened again, so that libgit2 looks for the objects where they are.
+    // The repository is opened again, so that libgit2 finds the objects of the other one.
     let own = git2::Repository::open(files)?;
     own.set_head_detached(commit)?;
     let mut index = own.index()?;
@@ -89,12 +89,12 @@ fn link(repo: &Repository, tree: &Tree<'_>, commit: Oid, files: &Path) -> anyhow
     Ok(())
 }
 
-/// The first of some files that git does not keep as it is in the work tree: the file is outside of the repository,
-/// ignored, new or changed.
+/// The first of some files that differs between git and the work tree: the file is outside the repository, ignored, new
+/// or changed.
 ///
 /// # Errors
 ///
-/// Where the repository cannot be read.
+/// Fails if the repository cannot be read.
 pub(crate) fn first_not_kept<'f>(
     repo: &Repository,
     files: &'f [PathBuf],

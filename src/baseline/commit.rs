@@ -1,4 +1,4 @@
-//! Which commit a change is compared with, and how far back its history is known.
+//! Finds the commit with which a change is compared, and how much of its history is known.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,7 +13,7 @@ use super::hint::Hint;
 use super::releases;
 use super::remote::Remote;
 
-/// The commit a change is compared with.
+/// The commit with which a change is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
     /// The base commit.
@@ -22,12 +22,12 @@ pub(crate) struct Base {
     pub(crate) why: String,
 }
 
-/// Finds the base; fetches what is needed for that and no more. A second base is returned where the tip before a forced
-/// push is gone: it is used if there is no report of the first.
+/// Finds the base, and fetches only the data that are needed for this. If the tip before a forced push is gone, a
+/// second base is returned, which is used if there is no report of the first base.
 ///
 /// # Errors
 ///
-/// Texts for the notice that explains why there is no baseline: what is missing and what to do.
+/// Fails with texts for the notice that explains why there is no baseline: what is missing and what to do.
 pub(crate) fn bases(remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Vec<Base>> {
     match &hint.before {
         Some(before) if hint.is_push() => before_push(remote, before),
@@ -35,8 +35,8 @@ pub(crate) fn bases(remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Vec<Base
     }
 }
 
-/// The tip before a push, and if that tip cannot be fetched, the parent of the new tip as well. A tip that was replaced
-/// by a forced push may be gone from the remote and still have a report.
+/// The tip before a push, and if that tip cannot be fetched, also the parent of the new tip. A tip that was replaced by
+/// a forced push may be gone from the remote and still have a report.
 fn before_push(remote: &Remote<'_>, before: &str) -> anyhow::Result<Vec<Base>> {
     let of = |commit: Oid, why: String| Base { commit, why };
     let error = match named(remote, before) {
@@ -63,7 +63,7 @@ fn before_push(remote: &Remote<'_>, before: &str) -> anyhow::Result<Vec<Base>> {
 ///
 /// # Errors
 ///
-/// As for [`bases`].
+/// Fails like [`bases`].
 pub(crate) fn base(remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
     bases(remote, hint).map(|mut bases| bases.swap_remove(0))
 }
@@ -119,7 +119,7 @@ fn release_before(repo: &Repository, head: Oid, tag: &str) -> anyhow::Result<Bas
             commit,
             why: format!("`{name}`, the tag before `{tag}`"),
         }),
-        // What a shallow clone has not got may have a tag.
+        // A commit that a shallow clone does not have may have a tag.
         None if cut.is_some() => Err(Unknown::Unreachable.mark(anyhow!(
             "no commit before `{tag}` has a tag in this clone, which has not the whole history: `fetch-depth: 0` of \
              actions/checkout brings it; or name the base, as in `--base v1.2.0`"
@@ -130,8 +130,8 @@ fn release_before(repo: &Repository, head: Oid, tag: &str) -> anyhow::Result<Bas
     }
 }
 
-/// The ancestors of a commit, itself first, nearest first, at most `most` steps away; each with its
-/// distance. Where the history ends at a shallow boundary, `deepen` is asked for more.
+/// The ancestors of a commit, including itself, nearest first, at most `most` steps away; each with its distance. If
+/// the history ends at a shallow boundary, `deepen` is called for more.
 pub(crate) fn ancestors(
     repo: &Repository,
     start: Oid,
@@ -147,7 +147,7 @@ pub(crate) fn ancestors(
     }
 }
 
-/// Commits with their distance from where a walk began.
+/// Commits with their distance from the commit where a walk starts.
 pub(crate) type Distances = Vec<(Oid, usize)>;
 
 /// Breadth first over all parents. The second value is the depth at which history was missing.
@@ -170,7 +170,7 @@ fn walk(repo: &Repository, start: Oid, most: usize) -> anyhow::Result<(Distances
                 }
             }
             Err(_) if depth > 0 => {
-                // The child of this commit names it, and the commit is not here: a shallow boundary.
+                // The child of this commit names it, but the clone does not have it: this is a shallow boundary.
                 found.push((commit, depth));
                 cut = cut.or(Some(depth));
             }
@@ -190,7 +190,7 @@ fn other_parent(repo: &Repository, merge: Oid, tip: &str) -> anyhow::Result<Opti
     Ok(parents.into_iter().find(|parent| !is_tip(parent)))
 }
 
-/// A revision by name, fetched where it is a commit that this clone does not have.
+/// The commit of a revision, which is fetched if this clone does not have it.
 fn named(remote: &Remote<'_>, revision: &str) -> anyhow::Result<Oid> {
     let repo = remote.repo();
     let find = || {
@@ -211,7 +211,7 @@ fn named(remote: &Remote<'_>, revision: &str) -> anyhow::Result<Oid> {
     })
 }
 
-/// Whether a revision from outside is a name: neither an option nor a refspec, which would write a reference.
+/// Whether an external revision is a plain name: neither an option nor a refspec, which would write a reference.
 fn is_name(revision: &str) -> bool {
     !revision.starts_with(['-', '+'])
         && git2::Reference::is_valid_name(&format!("refs/heads/{revision}"))
@@ -244,7 +244,7 @@ pub(super) fn default_branch_here(remote: &Remote<'_>) -> Option<String> {
     found.map(str::to_owned)
 }
 
-/// The branch that pull requests of a clone are merged into, for a text that names it; no server is asked. In a
+/// The branch into which pull requests of a clone are merged, for a text that names it; no server is asked. In a
 /// repository with other branches only, or without any commit, it is the branch that is checked out.
 pub(crate) fn branch_of_clone(repo: &Repository) -> Option<String> {
     let checked_out = || {
@@ -255,7 +255,7 @@ pub(crate) fn branch_of_clone(repo: &Repository) -> Option<String> {
     default_branch_here(&Remote::of(repo)).or_else(checked_out)
 }
 
-/// The tip of a branch: the one that the remote had, else the local one.
+/// The tip of a branch: of the remote's branch, otherwise of the local one.
 fn tip(repo: &git2::Repository, remote: &Remote<'_>, branch: &str) -> Option<Oid> {
     [
         format!("refs/remotes/{}/{branch}", remote.name()),
@@ -266,7 +266,7 @@ fn tip(repo: &git2::Repository, remote: &Remote<'_>, branch: &str) -> Option<Oid
 }
 
 /// The merge base of a commit and a branch. Both sides have to be deep enough: a shallow clone is deepened in steps,
-/// and fetched whole only where the steps did not suffice.
+/// and fetched completely only if the steps were not enough.
 fn merge_base(remote: &Remote<'_>, head: Oid, branch: &str) -> anyhow::Result<Oid> {
     let repo = remote.repo();
     let known = || {
@@ -291,7 +291,7 @@ fn merge_base(remote: &Remote<'_>, head: Oid, branch: &str) -> anyhow::Result<Oi
     for depth in steps {
         remote.fetch(&[&refspec], *depth)?;
         if shallow {
-            // The history of the head is needed too; a server may refuse a commit that no branch holds.
+            // The history of the head is needed too; a server may refuse a commit that no branch contains.
             let _ = remote.fetch(&[&head.to_string()], *depth);
         }
         if let Some(commit) = known() {

@@ -1,4 +1,4 @@
-//! What a change does to the files of a repository, and a checkout of its base that has the untracked files as well.
+//! Compares a change with the files of its base, and makes a checkout of the base that also has the untracked files.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use super::{Hint, Login, commit, tree};
 use kelvin_system::pipeline;
 use kelvin_system::pipeline::Against;
 
-/// The commit that a change is compared with, and how the work tree around `root` differs from it; none where its files
+/// The commit with which a change is compared, and how the work tree around `root` differs from it; none if its files
 /// cannot be listed.
 ///
 /// # Errors
 ///
-/// Where there is no base, or the base cannot be read.
+/// Fails if there is no base, or if the base cannot be read.
 pub(crate) fn edited(
     root: &Path,
     (login, hint): (Option<&Login>, &Hint),
@@ -30,13 +30,13 @@ pub(crate) fn edited(
     Ok((base.commit, against.context("failed to read the base")?))
 }
 
-/// Writes the files of a commit into an empty folder, as [`checkout`] does, and adds links to everything in the work
-/// tree that git does not keep, so that a program that was installed there is found. Returns the path of `root` in the
-/// new folder.
+/// Writes the files of a commit into an empty folder, like [`checkout`], and adds links to everything in the work tree
+/// that git does not store, so that programs that were installed there are found. Returns the path of `root` in the new
+/// folder.
 ///
 /// # Errors
 ///
-/// Where the commit is not at hand, or its files cannot be written.
+/// Fails if the commit is not available, or if its files cannot be written.
 pub(crate) fn furnished(
     root: &Path,
     commit: Oid,
@@ -71,11 +71,11 @@ pub(crate) fn furnished(
     Ok(written.root)
 }
 
-/// Demands that the files of a checkout are still as they were written.
+/// Checks that the files of a checkout have not changed since they were written.
 ///
 /// # Errors
 ///
-/// Where a file was changed or removed.
+/// Fails if a file was changed or removed.
 pub(crate) fn demand_untouched(root: &Path) -> anyhow::Result<()> {
     let repo = super::open(root)?;
     let mut options = StatusOptions::new();

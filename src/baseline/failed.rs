@@ -1,20 +1,20 @@
-//! How a call of git failed, judged by what git printed: its exit code is 128 for almost everything.
+//! Finds out how a call of git failed, from its printed text: its exit code is 128 for almost everything.
 
 use std::fmt;
 
-/// What git printed before it failed, line by line.
+/// The lines that git printed before it failed.
 #[derive(Clone, Debug)]
 pub(super) struct Failed(Vec<String>);
 
-/// Messages of a server that was asked and has no such branch or commit. Lines of the server itself begin with `remote:
-/// `, so that none of them can be mistaken for one of these.
+/// Messages which mean that the server has answered and has no such branch or commit. Lines of the server itself begin
+/// with `remote: `, so that none of them can be mistaken for one of these.
 const ANSWERS: [&str; 3] = [
     "fatal: couldn't find remote ref ",
     "fatal: remote error: upload-pack: not our ref ",
     "error: remote error: upload-pack: not our ref ",
 ];
 
-/// Messages of a missing permission. A private repository answers "not found" where the asker may not know that it
+/// Messages about a missing permission. A private repository answers "not found" to those who may not know that it
 /// exists.
 const DENIED: [&str; 8] = [
     "could not read username",
@@ -27,7 +27,7 @@ const DENIED: [&str; 8] = [
     "not found",
 ];
 
-/// Trouble of a server or of the network that may be over in a second.
+/// Errors of a server or of the network that may disappear within a second.
 const PASSING: [&str; 9] = [
     "could not resolve host",
     "failed to connect",
@@ -40,11 +40,11 @@ const PASSING: [&str; 9] = [
     "early eof",
 ];
 
-/// Trouble of the same kind after a wait that is long enough for one run.
+/// Problems of the same kind that are reported only after a long wait, so that they are not tried again.
 const SLOW: [&str; 2] = ["timed out", "operation too slow"];
 
 impl Failed {
-    /// Reads what git wrote to its standard error.
+    /// Reads the lines that git wrote to its standard error.
     pub(super) fn of(stderr: &[u8]) -> Self {
         let said = String::from_utf8_lossy(stderr);
         let lines = said
@@ -60,29 +60,29 @@ impl Failed {
         self
     }
 
-    /// Whether the server was asked and has answered that there is no such branch or commit.
+    /// Whether the server has answered that there is no such branch or commit.
     pub(super) fn is_answer(&self) -> bool {
         self.0
             .iter()
             .any(|line| ANSWERS.iter().any(|start| line.starts_with(start)))
     }
 
-    /// Whether the right to ask was missing.
+    /// Whether the permission was missing.
     pub(super) fn is_denied(&self) -> bool {
         self.says(&DENIED)
     }
 
-    /// Whether trying again at once may help.
+    /// Whether trying again immediately may help.
     pub(super) fn is_passing(&self) -> bool {
         self.says(&PASSING)
     }
 
-    /// Whether the next question would get the same answer.
+    /// Whether the next request would get the same answer.
     pub(super) fn is_lost(&self) -> bool {
         self.says(&PASSING) || self.says(&SLOW) || self.is_denied()
     }
 
-    /// What to do; begins with a semicolon. `used`: the token of the action was tried and did not help either.
+    /// Advice, which begins with a semicolon. `used`: the token of the action was tried and did not help either.
     pub(super) fn help(&self, used: bool) -> &'static str {
         if self.is_denied() {
             return match used {

@@ -1,4 +1,4 @@
-//! A report in a file, written by this program or by `kelvin-eval`, from which users may come. It is read within
+//! A report in a file, written by this program or by `kelvin-eval`, which users may have used before. It is read within
 //! limits.
 
 use crate::registry::Registry;
@@ -7,11 +7,11 @@ use std::path::Path;
 use super::bytes::{ReadReport, bytes};
 use super::peer;
 
-/// Reads a report of this program, or one of `kelvin-eval` with those of its cases beside it.
+/// Reads a report of this program, or a report of `kelvin-eval` with the reports of its cases in the same folder.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where there is no such file; any other error where the file is no usable
+/// A [`Misuse`](kelvin_base::exit::Misuse) if there is no such file; any other error if the file is not a usable
 /// report.
 pub(crate) fn read_file(path: &Path, registry: Registry) -> anyhow::Result<ReadReport> {
     let bytes = bytes(path)?;

@@ -1,4 +1,4 @@
-//! The search for a baseline: the sources in their order, and a reason for each source that did not serve.
+//! The search for a baseline: the sources in order, and a reason for each source that could not be used.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use kelvin_record::settings::BaselineSource;
 ///
 /// # Errors
 ///
-/// Only where a file was named and does not exist: any other failure is recorded as a source that did not serve.
+/// Fails only if a named file does not exist: any other failure is recorded as a source that could not be used.
 pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     if let Some(path) = &search.settings.file {
         if search.hint.pull_request.is_some() {
@@ -146,7 +146,7 @@ impl SearchPosition<'_> {
         let branch = Branch::new(self.remote, &settings.branch);
         let asked = branch.fetch().err();
         let mut kept = match (&asked, self.search.hint.in_workflow) {
-            // In a workflow only what the server has just sent counts: the change could have written to the clone.
+            // In a workflow only the latest data of the server are trusted: the change could have written to the clone.
             (Some(_), true) => Vec::new(),
             _ => branch.kept()?,
         };
@@ -162,11 +162,11 @@ impl SearchPosition<'_> {
                 Some(error) => error.context(format!("there is no branch `{}`", settings.branch)),
             });
         }
-        // The branch as an earlier fetch has left it is enough if it has a report; if not, the server may have more.
+        // The result of an earlier fetch of the branch is enough if it has a report; if not, the server may have more.
         self.on(&kept).map_err(|error| beside(error, asked))
     }
 
-    /// The report of the nearest commit among those that a branch keeps.
+    /// The report of the nearest commit among those on a branch.
     fn on(&self, kept: &[KeptOnBranch]) -> anyhow::Result<(Report, Provenance)> {
         let settings = self.search.settings;
         let (ancestors, cut) = self.ancestors();
@@ -222,8 +222,8 @@ impl SearchPosition<'_> {
         Err(beside(none, damaged.or(cut)))
     }
 
-    /// A report whose claims are true of its commit. A report that fails this check is not skipped in silence: perhaps
-    /// somebody wants the change to be compared with an earlier one.
+    /// A report whose claims are true for its commit. A report that fails this check is not silently skipped, because
+    /// somebody may want the change to be compared with an earlier one.
     fn held(
         &self,
         commit: Oid,
@@ -249,9 +249,9 @@ impl SearchPosition<'_> {
         Ok((report, provenance))
     }
 
-    /// The base and the commits before it, nearest first, as far back as a report may be; and the error that kept the
-    /// list from being complete. A commit that cannot be fetched, and so has no known ancestors, may have a report all
-    /// the same.
+    /// The base and the commits before it, nearest first, up to the maximum age of a report; and the error because of
+    /// which the list is incomplete. A commit that cannot be fetched, and so has no known ancestors, may still have a
+    /// report.
     pub(super) fn ancestors(&self) -> (Distances, Option<anyhow::Error>) {
         let (base, most) = (self.base.commit, self.search.settings.max_age_commits);
         let fetch = |depth| self.remote.fetch(&[&base.to_string()], Some(depth));
@@ -316,7 +316,7 @@ impl SearchPosition<'_> {
         ))
     }
 
-    /// Where a report comes from, and how far its commit is from the base in time, as the commits themselves say.
+    /// The source of a report, and how far its commit is from the base in time, by the dates of the commits.
     pub(super) fn provenance(
         &self,
         source: Source,
@@ -340,11 +340,11 @@ impl SearchPosition<'_> {
     }
 }
 
-/// A path below the configuration's folder, as the repository names it.
+/// A path below the configuration's folder, as a path in the repository.
 ///
 /// # Errors
 ///
-/// Where there is no work tree, or the folder is outside of the work tree.
+/// Fails if there is no work tree, or if the folder is outside the work tree.
 pub(super) fn in_repository(
     repo: &Repository,
     root: &Path,

@@ -1,14 +1,14 @@
-//! Where the change begins, as far as the event that started a run says so; it is read from the payload of the event.
+//! Where the change begins, as far as the event that started a run shows it; it is read from the payload of the event.
 
 use serde_json::Value;
 
 use super::tip::Tip;
 use kelvin_github::publish::event::is_of_pull_request;
 
-/// The information of the event that started a run about where the change begins.
+/// The information about where the change begins, from the event that started a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hint {
-    /// A revision that somebody asked for; then nothing else counts.
+    /// A revision that the user requested; then all other information is ignored.
     pub(crate) asked: Option<String>,
     /// `merge_group.base_sha` of a merge queue.
     pub(crate) merge_group_base: Option<String>,
@@ -16,21 +16,21 @@ pub(crate) struct Hint {
     pub(crate) release: Option<String>,
     /// The pull request.
     pub(crate) pull_request: Option<BaselinePull>,
-    /// `before` of a push; none where the branch is new.
+    /// `before` of a push; none if the branch is new.
     pub(crate) before: Option<String>,
-    /// The default branch, where the event names it.
+    /// The default branch, if the event names it.
     pub(crate) default_branch: Option<String>,
-    /// The commit that has to be checked out, where the event is about one.
+    /// The commit that has to be checked out, if the event is about one.
     pub(crate) tip: Option<Tip>,
-    /// Whether an event of a server started this run. Then the server has what the change is compared with, and what a
-    /// program of the change left in this clone does not count.
+    /// Whether an event of a server started this run. Then the base is available on the server, and data that a program
+    /// of the change left in this clone are not trusted.
     pub(crate) in_workflow: bool,
-    /// The address of the remote before anything of the change ran, in a workflow.
+    /// The address of the remote before any code of the change ran, in a workflow.
     pub(crate) remote: Option<String>,
 }
 
 impl Hint {
-    /// Whether nothing but the push says where the change begins.
+    /// Whether only the push shows where the change begins.
     pub(super) const fn is_push(&self) -> bool {
         self.asked.is_none()
             && self.merge_group_base.is_none()
@@ -39,16 +39,16 @@ impl Hint {
     }
 }
 
-/// A pull request, as far as the history is concerned.
+/// The parts of a pull request that concern the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BaselinePull {
-    /// The tip of the branch that is to be merged.
+    /// The tip of the branch that should be merged.
     pub(crate) head: String,
-    /// The branch it is to be merged into, without `refs/heads/`.
+    /// The branch into which the tip should be merged, without `refs/heads/`.
     pub(crate) base_ref: String,
 }
 
-/// Reads a payload; what the payload does not say stays unknown.
+/// Reads a payload; fields that it does not contain stay unknown.
 pub(crate) fn hint_of_event(name: &str, payload: &Value) -> Hint {
     let text = |pointer: &str| {
         let text = payload.pointer(pointer)?.as_str()?;
@@ -79,7 +79,7 @@ pub(crate) fn hint_of_event(name: &str, payload: &Value) -> Hint {
             });
         }
         "release" => hint.release = text("/release/tag_name"),
-        // A hash of zeros says that the branch is new, and that there was no commit before.
+        // A hash of zeros means that the branch is new, and that there was no commit before.
         "push" => {
             hint.before = text("/before").filter(|sha| sha.bytes().any(|digit| digit != b'0'))
         }

@@ -1,5 +1,5 @@
-//! The action's token for git: for the one repository of the workflow, for one call, in the environment of that call
-//! alone. The token is in no file, no argument and no message.
+//! The action's token for git: only for the repository of the workflow, and only in the environment of a single call.
+//! The token is never in a file, an argument or a message.
 
 use std::fmt;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// A token and the only address that it is sent to.
+/// A token and the only address to which it is sent.
 #[derive(Clone)]
 pub(crate) struct Login {
     /// `https://github.com/owner/name`, in lower case.
@@ -22,8 +22,8 @@ impl fmt::Debug for Login {
     }
 }
 
-/// Settings of a repository by which its own files, or a program that ran in it, could send a token elsewhere or hand
-/// it to a program of theirs.
+/// Settings of a repository through which its files, or a program that ran in it, could send a token elsewhere or pass
+/// it to a program of their own.
 const LEADS_AWAY: [&str; 6] = [
     "http.",
     "url.",
@@ -33,7 +33,7 @@ const LEADS_AWAY: [&str; 6] = [
     "core.sshcommand",
 ];
 
-/// Such settings among those of one remote.
+/// Such settings for a single remote.
 const OF_REMOTE: [&str; 6] = [
     ".proxy",
     ".proxyauthmethod",
@@ -43,7 +43,7 @@ const OF_REMOTE: [&str; 6] = [
     ".pushurl",
 ];
 
-/// Variables that make git print what it sends.
+/// Variables that make git print the data that it sends.
 const TELLTALES: [&str; 8] = [
     "GIT_TRACE",
     "GIT_TRACE_CURL",
@@ -56,8 +56,8 @@ const TELLTALES: [&str; 8] = [
 ];
 
 impl Login {
-    /// Makes the token for a repository of a server, e.g. of `https://github.com`; none where the address or the token
-    /// is missing.
+    /// Makes the token for a repository of a server, e.g. of `https://github.com`; none if the address or the token is
+    /// missing.
     pub(crate) fn new(server: &str, repository: &str, token: &str) -> Option<Self> {
         let (server, token) = (server.trim().trim_end_matches('/'), token.trim());
         let known = server.starts_with("https://") || server.starts_with("http://");
@@ -72,7 +72,7 @@ impl Login {
         })
     }
 
-    /// Whether a remote is the repository that the token is for.
+    /// Whether a remote is the repository for which the token is meant.
     pub(super) fn serves(&self, url: &str) -> bool {
         let url = url.trim_end_matches('/').to_lowercase();
         url.strip_suffix(".git").unwrap_or(&url) == self.address
@@ -86,13 +86,13 @@ impl Login {
             let leads = LEADS_AWAY.iter().any(|start| lower.starts_with(start));
             let of_remote =
                 lower.starts_with("remote.") && OF_REMOTE.iter().any(|end| lower.ends_with(end));
-            // The token replaces the header that a checkout leaves there.
+            // The token replaces the header that a checkout leaves for this address.
             (leads && !lower.ends_with(".extraheader")) || of_remote
         })
     }
 
-    /// Adds the token to one call of git that talks to `url`. A redirect is not followed, no hook and
-    /// no helper of the repository runs beside the token, and no submodule is fetched with it.
+    /// Adds the token to one call of git that connects to `url`. A redirect is not followed, no hook and no helper of
+    /// the repository runs with the token, and no submodule is fetched with it.
     pub(super) fn lend(&self, command: &mut Command, url: &str) {
         let settings = [
             // An empty value removes the headers that other settings have added.

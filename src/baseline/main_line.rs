@@ -1,4 +1,4 @@
-//! Which commits the default branch had at its tip, and which are not part of its history.
+//! Finds out which commits were once the tip of the default branch, and which are not part of its history.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,18 +10,18 @@ use super::ancestry::walked;
 use super::commit::default_branch_here;
 use kelvin_system::git;
 
-/// Where some commits stand in relation to the default branch.
+/// The positions of some commits relative to the default branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MainLine {
-    /// The commits that the branch itself had at its tip: its first parents, the oldest first.
+    /// The commits that were once the tip of the branch: its first parents, the oldest first.
     pub(crate) on: Vec<String>,
-    /// The commits that the clone has and that the branch never had at its tip: those of branches that are not merged,
-    /// and the inner commits of branches that are.
+    /// The commits in the clone that were never the tip of the branch: those of unmerged branches, and the inner
+    /// commits of merged ones.
     pub(crate) off: BTreeSet<String>,
 }
 
-/// The place of each given commit that the clone has; of the others nothing is known. A shallow clone does not tell
-/// what is beside its history, and a clone without a default branch tells nothing.
+/// The position of each given commit that the clone has; for the others it is not known. A shallow clone does not show
+/// which commits are outside its history, and a clone without a default branch shows no positions.
 pub(crate) fn main_line(root: &Path, commits: &[&str]) -> MainLine {
     let mut line = MainLine::default();
     let Ok(repo) = super::open(root) else {
@@ -31,7 +31,7 @@ pub(crate) fn main_line(root: &Path, commits: &[&str]) -> MainLine {
     let Some(branch) = default_branch_here(&remote) else {
         return line;
     };
-    // A commit that was made here and is not pushed yet is on the branch too.
+    // A commit that was made here and is not pushed yet belongs to the branch too.
     let tips: Vec<Oid> = [
         format!("refs/remotes/{}/{branch}", remote.name()),
         format!("refs/heads/{branch}"),

@@ -1,6 +1,6 @@
-//! The baseline: the report of the commit that a change is compared with, or why there is no such report.
+//! The baseline: the report of the commit with which a change is compared, or why there is no such report.
 //!
-//! No baseline is read from anything that the change itself can write: a report in the tree is read from the tree of
+//! A baseline is never read from a place to which the change itself can write: a report in the repository is read from
 //! the base commit, never from the work tree.
 
 mod ancestry;
@@ -65,16 +65,16 @@ pub(crate) use withheld::Withheld;
 pub(crate) enum Baseline {
     /// A report, and its source.
     Found(Box<Report>, Provenance),
-    /// No usable report: every source was asked, and has said why it has none.
+    /// No usable report: every source was tried, and has given the reason.
     None(Vec<Tried>),
     /// No usable report, and a source that may have one could not be asked or read.
     Unreachable(Vec<Tried>),
-    /// The configuration asks for no baseline.
+    /// The configuration turns the baseline off.
     Off,
 }
 
 impl Baseline {
-    /// A source and the error that it ended with.
+    /// A source and the error with which it ended.
     fn tried(source: Source, error: &anyhow::Error) -> Tried {
         Tried {
             source,
@@ -83,7 +83,7 @@ impl Baseline {
         }
     }
 
-    /// The result where no source had a usable report.
+    /// The result if no source had a usable report.
     fn absent(tried: Vec<Tried>) -> Self {
         match tried.iter().any(|tried| tried.unknown.is_some()) {
             true => Self::Unreachable(tried),
@@ -101,7 +101,7 @@ pub(crate) fn sources_tried(tried: &[Tried]) -> String {
     tried.join("; ")
 }
 
-/// Where a report is from, without what only a search among several commits knows.
+/// The source of a report, without the data that only a search among several commits knows.
 pub(crate) fn provenance(source: Source, place: String, commit: Option<String>) -> Provenance {
     Provenance {
         source,
@@ -120,7 +120,7 @@ pub(crate) fn provenance(source: Source, place: String, commit: Option<String>) 
 ///
 /// # Errors
 ///
-/// What to do, where there is no repository or it belongs to another user.
+/// Fails with advice if there is no repository or if it belongs to another user.
 pub(crate) fn open(root: &Path) -> anyhow::Result<Repository> {
     let mut opened = Repository::around(root, AcceptedOwners::Checked);
     if let Err(Closed::Foreign(top)) = &opened
@@ -131,7 +131,7 @@ pub(crate) fn open(root: &Path) -> anyhow::Result<Repository> {
     match opened {
         Ok(repo) => Ok(repo),
         Err(Closed::Absent) => bail!(Closed::Absent),
-        // This repository may have a baseline, so it is never taken for a project without one.
+        // This repository may have a baseline, so it must not count as a project without one.
         Err(closed) => Err(Unknown::Unreachable.mark(anyhow!(closed))),
     }
 }

@@ -1,5 +1,5 @@
-//! Other reports of the base's code that the branch of reports keeps. Where nothing changed between them and
-//! the base, their answers are repeats of the base that cost nothing.
+//! Other reports of the base's code on the branch of reports. If nothing changed between them and the base, their
+//! answers are repeats of the base at no cost.
 
 use super::ancestry::short;
 use super::remote::Remote;
@@ -10,24 +10,24 @@ use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::Report;
 use kelvin_system::git;
 
-/// How many reports are used at most, including that of the base.
+/// How many reports are used at most, including the report of the base.
 const MOST: usize = 5;
-/// How many reports of the branch are read in the search.
+/// How many reports of the branch the search reads at most.
 const MOST_READ: usize = 20;
-/// How many reports are checked against their commit.
+/// How many reports are checked against their commit at most.
 const MOST_HELD: usize = 8;
 
-/// Calls that took less than this share of those of another report were answered from a cache.
+/// If calls took less than this share of the time of another report's calls, a cache answered them.
 const SHARE: f64 = 0.01;
 /// Calls that are faster than this, in seconds, do not show whether a cache answered.
 const SLOW_ENOUGH: f64 = 0.1;
 
-/// The reports that can be used, and notes on the others.
+/// The usable reports, and notes on the others.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
     /// The reports, newest first.
     pub(crate) reports: Vec<OtherReport>,
-    /// What a reader should know of the reports that cannot be used.
+    /// Notes for the reader on the reports that cannot be used.
     pub(crate) told: Vec<Difference>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Others {
 pub(crate) struct OtherReport {
     /// The report.
     pub(crate) report: Report,
-    /// Whether its first answers may be those of another report, from the cache of kelvin.
+    /// Whether its first answers may be copies of another report's answers, from the cache of kelvin.
     pub(crate) first_is_copied: bool,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct OtherReport {
 ///
 /// # Errors
 ///
-/// Where the branch cannot be fetched or read.
+/// Fails if the branch cannot be fetched or read.
 pub(crate) fn others(
     search: &Search<'_>,
     base: &Report,
@@ -65,7 +65,7 @@ pub(crate) fn others(
         return Ok(Others::default());
     }
     let Ok(configuration) = rename::name(&place, &kept, &ancestors) else {
-        // No report of the branch is of this configuration.
+        // No report of the branch belongs to this configuration.
         return Ok(Others::default());
     };
     let mut others = Others::default();
@@ -88,7 +88,7 @@ pub(crate) fn others(
         }
         read += 1;
         let bytes = tree::blob(&remote, found.blob)?;
-        // A report that cannot be read is not known to be of this code.
+        // If a report cannot be read, it is not known whether it belongs to this code.
         let Ok(report) = search.registry.report(&bytes) else {
             continue;
         };
@@ -114,8 +114,8 @@ pub(crate) fn others(
 }
 
 impl Others {
-    /// Leaves out reports that are no independent run: those that agree in every answer, and those of a pipeline that
-    /// has answered one of them from a cache.
+    /// Leaves out reports that are not independent runs: reports that agree in every answer, and reports of a pipeline
+    /// that has answered one of them from a cache.
     fn leave_out_what_tells_nothing(&mut self, base: &Report) {
         let count = self.reports.len();
         if count == 0 {
@@ -143,7 +143,7 @@ impl Others {
     }
 }
 
-/// Whether a report is of the same code, and measured the same things in the same way.
+/// Whether a report has the same code, and the same measurement.
 fn is_same(base: &Report, other: &Report) -> bool {
     let found = differences(base, other);
     found.told.is_empty()
@@ -155,13 +155,13 @@ fn is_same(base: &Report, other: &Report) -> bool {
         && !other.is_evaluation()
 }
 
-/// Whether some answers of a report were known before the run.
+/// Whether some answers of a report existed before the run.
 const fn is_of_memory(report: &Report) -> bool {
     let cost = &report.run.session.cost;
     cost.cache_hits + cost.resumed > 0
 }
 
-/// How long a call took; none where no call was made.
+/// How long a call took; none if no call was made.
 fn seconds_of_a_call(report: &Report) -> Option<f64> {
     let cost = &report.run.session.cost;
     let calls = cost.invocations as f64;

@@ -11,14 +11,14 @@ use super::Unknown;
 /// The tags of a repository.
 #[derive(Debug, Default)]
 pub(crate) struct Releases {
-    /// The names of the tags of each commit, as they sort.
+    /// The names of the tags of each commit, sorted.
     pub(crate) by_commit: BTreeMap<String, Vec<String>>,
-    /// Why there are no tags, where there is a repository that cannot be read: without this note, a plot without marks
-    /// would look like one of a time without releases.
+    /// Why a repository cannot be read and so has no tags here. Without this note, a plot without marks would look like
+    /// a time without releases.
     pub(crate) unread: Option<String>,
 }
 
-/// The tags of the repository of a folder; none where there is no repository.
+/// The tags of the repository that a folder belongs to; none if there is no repository.
 pub(crate) fn releases(root: &Path) -> Releases {
     match tags_of_repository(root) {
         Ok(by_commit) => Releases {
@@ -40,11 +40,11 @@ fn tags_of_repository(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<String
     }
 }
 
-/// The names of the tags of each commit that has one, as they sort.
+/// The names of the tags of each commit that has tags, sorted.
 ///
 /// # Errors
 ///
-/// Where the tags cannot be read.
+/// Fails if the tags cannot be read.
 pub(super) fn tags(repo: &Repository) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
     let mut releases: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let references = repo

@@ -1,5 +1,5 @@
-//! Everything that crosses the network goes through the system's `git`: it has the credentials that a checkout left,
-//! every transport and every proxy setting, and libgit2 has none of them here.
+//! All network access goes through the system's `git`: it has the credentials that a checkout left, every transport and
+//! every proxy setting. libgit2 has none of these here.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -24,17 +24,17 @@ pub(crate) struct Remote<'a> {
     name: String,
     url: Option<String>,
     login: Option<&'a Login>,
-    /// Whether a server started this run, so that there has to be a remote.
+    /// Whether a server started this run, so that a remote must exist.
     expected: bool,
-    /// The address of the remote before anything of the change ran.
+    /// The address of the remote before any code of the change ran.
     pinned: Option<&'a str>,
-    /// Why the server could not be reached; after that it is not asked again.
+    /// Why the server could not be reached; after such a failure no further request is made.
     lost: RefCell<Option<(Failed, bool)>>,
 }
 
 impl<'a> Remote<'a> {
-    /// The remote called `origin`, else the only remote, unless its name looks like an option. Where neither exists,
-    /// `origin` is used all the same, and the first use says that it is missing.
+    /// The remote called `origin`, or else the only remote, unless its name looks like an option. If neither exists,
+    /// `origin` is used, and the first use reports that it is missing.
     pub(crate) fn of(repo: &'a Repository) -> Self {
         let names: Vec<String> = repo
             .remotes()
@@ -63,7 +63,7 @@ impl<'a> Remote<'a> {
         }
     }
 
-    /// Adds what is known of this run: a token that git may need, and what started the run.
+    /// Adds what is known about this run: a token that git may need, and the event that started the run.
     pub(crate) fn with(mut self, login: Option<&'a Login>, hint: &'a Hint) -> Self {
         self.login = login;
         self.expected = hint.in_workflow;
@@ -71,19 +71,19 @@ impl<'a> Remote<'a> {
         self
     }
 
-    /// The repository that it is a remote of.
+    /// The repository that the remote belongs to.
     pub(crate) const fn repo(&self) -> &'a Repository {
         self.repo
     }
 
-    /// The address that git would ask, after every `insteadOf` rule.
+    /// The address that git would contact, after all `insteadOf` rules.
     pub(crate) fn address(&self) -> Option<String> {
         let asked = ["ls-remote", "--get-url", &self.name].map(str::to_owned);
         let said = self.once(&asked, b"", None).ok()?.ok()?;
         Some(String::from_utf8_lossy(&said).trim().to_owned())
     }
 
-    /// The address of the remote, as the repository says; none where there is no remote.
+    /// The address of the remote as the repository's settings give it; none if there is no remote.
     pub(crate) fn url(&self) -> Option<&str> {
         self.url.as_deref()
     }
@@ -93,11 +93,11 @@ impl<'a> Remote<'a> {
         &self.name
     }
 
-    /// Fetches commits, branches or refspecs. `depth` limits the history of each in a shallow clone.
+    /// Fetches commits, branches or refspecs. `depth` limits how many commits of each are fetched into a shallow clone.
     ///
     /// # Errors
     ///
-    /// What git said, in one line.
+    /// The error is the message of git, in one line.
     pub(crate) fn fetch(&self, what: &[&str], depth: Option<usize>) -> anyhow::Result<()> {
         self.demand()?;
         let mut arguments = vec!["fetch".to_owned(), "--no-tags".into(), "--quiet".into()];
@@ -110,11 +110,12 @@ impl<'a> Remote<'a> {
         self.git(&arguments).map(|_| ())
     }
 
-    /// Pushes a commit to a branch that is still where we saw it. `seen` is none where the branch does not exist yet.
+    /// Pushes a commit to a branch if the branch is still at `seen`, where we saw it last. `seen` is none if the branch
+    /// does not exist yet.
     ///
     /// # Errors
     ///
-    /// [`BranchMoved`] in the chain where somebody else was there first; else what git said.
+    /// The error has [`BranchMoved`] in its chain if somebody else pushed first; otherwise it is the message of git.
     pub(crate) fn push(&self, commit: Oid, branch: &str, seen: Option<Oid>) -> anyhow::Result<()> {
         self.demand()?;
         let seen = seen.map(|commit| commit.to_string()).unwrap_or_default();
@@ -130,7 +131,8 @@ impl<'a> Remote<'a> {
         };
         let text = failed.to_string();
         let error = anyhow!("`git {}` failed: {text}", arguments.join(" "));
-        // `stale info` is the failed lease; `cannot lock ref` and `failed to update ref` come from two pushes at once.
+        // `stale info` means that the lease failed; `cannot lock ref` and `failed to update ref` come from two pushes
+        // at the same time.
         let moved = [
             "stale info",
             "cannot lock ref",
@@ -143,11 +145,11 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// Makes sure that an object is in this clone; git fetches what a partial clone has left out.
+    /// Makes sure that an object is in this clone; git fetches an object that a partial clone has left out.
     ///
     /// # Errors
     ///
-    /// What git said, and what to do in a partial clone.
+    /// The error is the message of git, and for a partial clone also what to do.
     pub(crate) fn want(&self, object: Oid) -> anyhow::Result<()> {
         self.demand()?;
         let asked = self.git(&["cat-file".into(), "-e".into(), object.to_string()]);
@@ -158,13 +160,13 @@ impl<'a> Remote<'a> {
     ///
     /// # Errors
     ///
-    /// What git said, and what to do in a partial clone.
+    /// The error is the message of git, and for a partial clone also what to do.
     pub(crate) fn want_all(&self, objects: &BTreeSet<Oid>) -> anyhow::Result<()> {
         if objects.is_empty() {
             return Ok(());
         }
         self.demand()?;
-        // These are the options with which git itself fetches missing objects.
+        // These options are the ones that git itself uses to fetch missing objects.
         let arguments = [
             "-c",
             "fetch.negotiationAlgorithm=noop",
@@ -197,11 +199,11 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// The branch that the remote's HEAD names.
+    /// The branch that the HEAD of the remote names.
     ///
     /// # Errors
     ///
-    /// What git said, or that the remote has no HEAD.
+    /// The error is the message of git, or says that the remote has no HEAD.
     pub(crate) fn default_branch(&self) -> anyhow::Result<String> {
         self.demand()?;
         let asked = ["ls-remote", "--symref", &self.name, "HEAD"].map(str::to_owned);
@@ -216,7 +218,7 @@ impl<'a> Remote<'a> {
     ///
     /// # Errors
     ///
-    /// What git said.
+    /// The error is the message of git.
     pub(super) fn tags(&self) -> anyhow::Result<Vec<(Oid, String)>> {
         self.demand()?;
         let said = self.git(&["ls-remote", "--tags", &self.name].map(str::to_owned))?;
@@ -236,7 +238,7 @@ impl<'a> Remote<'a> {
             let Some(pinned) = self.pinned else {
                 return Ok(());
             };
-            // A program of the change could have pointed the remote to a repository with reports of its own.
+            // A program of the change could have set the address of the remote to a repository with forged reports.
             let now = self.address().unwrap_or_default();
             if now == pinned {
                 return Ok(());
@@ -260,7 +262,7 @@ impl<'a> Remote<'a> {
         self.run_git(arguments, b"")
     }
 
-    /// Runs git with the given input. An error is marked as [`Unknown`], unless the server was asked and has answered.
+    /// Runs git with the given input. An error is marked as [`Unknown`], unless the server has answered.
     fn run_git(&self, arguments: &[String], input: &[u8]) -> anyhow::Result<Vec<u8>> {
         let (failed, used) = match self.patiently(arguments, input)? {
             Ok(output) => return Ok(output),
@@ -275,8 +277,8 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// Runs git. Tries once more where the server was in trouble for a moment, and with the action's token where the
-    /// clone has no right of its own. On failure, the flag says whether the token was used.
+    /// Runs git. Tries once more after a temporary problem of the server, and with the token of the action if the clone
+    /// itself has no access. On failure, the flag says whether the token was used.
     fn patiently(
         &self,
         arguments: &[String],
@@ -294,7 +296,7 @@ impl<'a> Remote<'a> {
         if matches!(&ended, Err(failed) if failed.is_denied())
             && let Some((login, url)) = self.login()
         {
-            // The check for obstacles must still hold when the token is used.
+            // There must still be no obstacle at the moment when the token is used.
             let lent = confine::alone(|| match self.obstacle() {
                 Some(why) => Err(why),
                 None => Ok(self.once(arguments, input, Some((login, url)))),
@@ -318,13 +320,13 @@ impl<'a> Remote<'a> {
         }))
     }
 
-    /// The token, where it is meant for this remote.
+    /// The token, if it is meant for this remote.
     fn login(&self) -> Option<(&'a Login, &str)> {
         let (login, url) = (self.login?, self.url()?);
         login.serves(url).then_some((login, url))
     }
 
-    /// Why this repository is not trusted with a token; none where it is trusted.
+    /// Why this repository is not trusted with a token; none if it is trusted.
     fn obstacle(&self) -> Option<String> {
         let list = ["config", "--list", "--show-scope", "--name-only"].map(str::to_owned);
         let Ok(Ok(listed)) = self.once(&list, b"", None) else {
@@ -339,7 +341,7 @@ impl<'a> Remote<'a> {
         Some(format!("the repository's own configuration sets `{name}`"))
     }
 
-    /// Runs git once. The outer error says that git cannot be run.
+    /// Runs git once. The outer error means that git cannot be run.
     fn once(
         &self,
         arguments: &[String],
@@ -370,7 +372,7 @@ impl<'a> Remote<'a> {
             .context("failed to start `git`, which fetches and pushes; install it")
             .map_err(|error| Unknown::Unreachable.mark(error))?;
         if let Some(mut pipe) = child.stdin.take() {
-            // A git that ends before it has read everything reports the reason itself.
+            // If git ends before it has read everything, git itself reports the reason.
             let _ = pipe.write_all(input);
         }
         let output = child

@@ -1,5 +1,5 @@
-//! Finds the name under which the branch of reports keeps those of the configuration at hand: its own, or the name that
-//! it had before it was renamed.
+//! Finds the name under which the branch of reports stores the reports of the current configuration: its present name,
+//! or the name that it had before it was renamed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,15 +12,15 @@ use super::search::SearchPosition;
 use super::tree;
 use kelvin_base::file;
 
-/// A larger configuration is not searched for its name.
+/// In a configuration that is larger than this, the name is not searched for.
 const MOST_BYTES: u64 = 256 * 1024;
 
-/// Finds the former name of the configuration at hand: the name under which the same cases were measured with the same
+/// Finds the former name of the current configuration: a name under which the same cases were measured with the same
 /// settings, and which no configuration has any more.
 ///
 /// # Errors
 ///
-/// Where there is no such name, or more than one.
+/// Fails if there is no such name, or more than one.
 pub(super) fn name<'k>(
     place: &SearchPosition<'_>,
     kept: &'k [KeptOnBranch],
@@ -71,7 +71,7 @@ pub(super) fn name<'k>(
     }
 }
 
-/// Whether a configuration of this name is in the checkout: then it was copied, not renamed.
+/// Whether the checkout has a configuration with this name: then it was copied, not renamed.
 fn is_there(place: &SearchPosition<'_>, name: &str) -> bool {
     let (Ok(index), Some(top)) = (place.remote.repo().index(), place.remote.repo().workdir())
     else {
@@ -92,7 +92,7 @@ fn is_there(place: &SearchPosition<'_>, name: &str) -> bool {
     })
 }
 
-/// The name that a configuration gives itself; none where it goes by the name of its file.
+/// The name that a configuration file sets; none if the name of the file is used.
 fn called(path: &Path) -> Option<String> {
     let size = std::fs::metadata(path).ok()?.len();
     if size > MOST_BYTES {

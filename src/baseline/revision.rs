@@ -1,4 +1,4 @@
-//! The report of one commit, wherever it was kept.
+//! The report of one commit, from any place that stores reports.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ use kelvin_gate::provenance::{Provenance, Source, Tried};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::BaselineSettings;
 
-/// Reads a report from one source, together with a description of the place.
+/// Reads a report from one source, and also returns a description of the place.
 type Read<'a> = dyn Fn() -> anyhow::Result<(Vec<u8>, String)> + 'a;
 
-/// The commit that a revision names.
+/// The commit that a revision refers to.
 ///
 /// # Errors
 ///
-/// Where there is no repository, or no such revision in it.
+/// Fails if there is no repository, or no such revision in it.
 pub(crate) fn resolve(root: &Path, revision: &str) -> anyhow::Result<Oid> {
     let repo = super::open(root)?;
     let found = repo.revparse_single(revision);
@@ -49,11 +49,11 @@ pub(crate) fn branch(root: &Path) -> Option<String> {
     head.shorthand().ok().map(str::to_owned)
 }
 
-/// The report of a commit, from its tree or from the branch of reports.
+/// The report of a commit, from the tree of the commit or from the branch of reports.
 ///
 /// # Errors
 ///
-/// Each place that was tried, and why it had no report.
+/// The error lists each place that was tried, and why it had no report.
 pub(crate) fn of_commit(
     registry: Registry,
     root: &Path,
@@ -72,7 +72,7 @@ pub(crate) fn of_commit(
     };
     let from_branch = || -> anyhow::Result<(Vec<u8>, String)> {
         let branch = Branch::new(&remote, &settings.branch);
-        // As for a gate on a laptop, what was kept in this clone alone comes first.
+        // As for a gate on a laptop, reports that only this clone has come first.
         let local = Branch::local(&remote, &settings.branch);
         let find = || -> anyhow::Result<Option<KeptOnBranch>> {
             let mut kept = local.kept()?.into_iter().chain(branch.kept()?);
@@ -116,14 +116,14 @@ pub(crate) fn of_commit(
     bail!("{}", sources_tried(&tried))
 }
 
-/// A file of a commit; none where the commit has no such file.
+/// A file of a commit; none if the commit has no such file.
 pub(crate) type BaseFile = anyhow::Result<Option<Vec<u8>>>;
 
-/// The commit that a change begins at, and the files below the folder of the configuration at that commit.
+/// The commit that a change starts from, and the files below the folder of the configuration at that commit.
 ///
 /// # Errors
 ///
-/// Where there is no repository or no base. A file that exists and cannot be read has an error of its own.
+/// Fails if there is no repository or no base. If a file exists and cannot be read, that file has its own error.
 pub(crate) fn base_files(
     root: &Path,
     (login, hint): (Option<&Login>, &Hint),

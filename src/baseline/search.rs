@@ -17,38 +17,38 @@ pub(crate) type Compute<'a> = dyn Fn(&Repository, Oid) -> anyhow::Result<Report>
 
 /// The inputs of a search.
 pub(crate) struct Search<'a> {
-    /// The kinds of probes whose reports are read.
+    /// The kinds of probes whose reports can be read.
     pub(crate) registry: Registry,
-    /// Where to look, and how far back.
+    /// Where to search, and how far back.
     pub(crate) settings: &'a BaselineSettings,
     /// The folder of the configuration.
     pub(crate) root: &'a Path,
     /// The name of the configuration on the branch of reports.
     pub(crate) configuration: &'a str,
-    /// What the event says about the base.
+    /// The information about the base commit from the event.
     pub(crate) hint: &'a Hint,
-    /// The artifacts of workflow runs; none where there is no GitHub to ask.
+    /// The artifacts of workflow runs; none if GitHub is not available.
     pub(crate) artifacts: Option<&'a Artifacts>,
-    /// What the change was measured with, used to find the former name of a renamed configuration; none where the name
-    /// was given by hand.
+    /// The suite with which the change was measured; needed to find the former name of a renamed configuration. None if
+    /// the user gave the name.
     pub(crate) head: Option<MeasuredSuite>,
     /// The token of the action, which git may need.
     pub(crate) login: Option<&'a Login>,
-    /// Checks a report of the branch of reports against its commit.
+    /// Checks a report from the branch of reports against its commit.
     pub(crate) hold: &'a Hold<'a>,
-    /// Measures the base commit; none where no measurement was asked for.
+    /// Measures the base commit; none if no measurement was requested.
     pub(crate) compute: Option<&'a Compute<'a>>,
 }
 
 impl Search<'_> {
-    /// The reports that the branch of reports keeps, those of this clone alone first.
+    /// The reports on the branch of reports, first those that only this clone has.
     pub(super) fn kept(&self, remote: &Remote<'_>) -> anyhow::Result<Vec<KeptOnBranch>> {
         let name = &self.settings.branch;
         let branch = Branch::new(remote, name);
         let asked = branch.fetch();
         let mut kept = Vec::new();
         if self.hint.in_workflow {
-            // In a workflow only what the server has just sent counts: the change could have written to the clone.
+            // In a workflow only the answer of the server counts: the change could have written to the clone.
             asked?;
         } else {
             kept.extend(Branch::local(remote, name).kept()?);
@@ -69,11 +69,11 @@ pub(super) struct SearchPosition<'a> {
 /// figures that follow from its records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Claims {
-    /// The claims are true of the commit.
+    /// The claims match the commit.
     Hold,
-    /// The claims are not true of the commit, and why, in words that fit after "the report".
+    /// The claims do not match the commit; the text says why, in words that fit after "the report".
     Differ(String),
-    /// The commit alone does not tell whether the claims are true, and why.
+    /// The commit alone does not show whether the claims are true; the text says why.
     Unknown(String),
 }
 

@@ -1,5 +1,5 @@
-//! Checks that the checked-out commit is the change that an event is about. A checkout of the base would be compared
-//! with itself and pass, whatever the change does.
+//! Checks that the checked-out commit is the change that an event is about. If the base were checked out instead, it
+//! would be compared with itself and always pass.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use super::ancestry::{head, parents};
 use super::short;
 use kelvin_base::exit::Misuse;
 
-/// The commit that an event is about. This commit, or a merge of it, has to be checked out.
+/// The commit that an event is about. This commit, or a merge of it, must be checked out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tip {
     /// The name of the event.
     pub(crate) event: String,
-    /// The commit; none where the payload does not name it.
+    /// The commit; none if the payload does not name it.
     pub(crate) commit: Option<String>,
-    /// The tip of the branch that the change goes into, where the payload names it.
+    /// The tip of the branch that the change is merged into, if the payload names it.
     pub(crate) base: Option<String>,
 }
 
@@ -31,12 +31,12 @@ pub(crate) struct CheckedOut {
 }
 
 impl CheckedOut {
-    /// Looks at HEAD of the repository of a folder. libgit2 finds no parents in a shallow clone, but the commit object
-    /// itself names them.
+    /// Reads HEAD of the repository that a folder belongs to. libgit2 finds no parents in a shallow clone, but the
+    /// commit object itself names them.
     ///
     /// # Errors
     ///
-    /// Where there is no repository, or no commit in it.
+    /// Fails if there is no repository, or no commit in it.
     pub(crate) fn of(root: &Path) -> anyhow::Result<Self> {
         let repo = super::open(root)?;
         let commit = head(&repo)?;
@@ -50,7 +50,7 @@ impl CheckedOut {
         })
     }
 
-    /// Whether the checkout is this commit, or has it as a parent.
+    /// Whether the checked-out commit is this commit or has it as a parent.
     pub(crate) fn has(&self, tip: &str) -> bool {
         let mut commits = self.parents.iter().chain([&self.commit]);
         commits.any(|commit| commit.to_string() == tip)
@@ -58,11 +58,11 @@ impl CheckedOut {
 }
 
 impl Tip {
-    /// Demands that HEAD of the repository of a folder is the tip, or a merge of the tip.
+    /// Fails unless HEAD of the repository of a folder is the tip or a merge of the tip.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] that says what is checked out, and what to write into the workflow.
+    /// A [`Misuse`] that says which commit is checked out, and what to write into the workflow.
     pub(crate) fn demand(&self, root: &Path) -> Result<CheckedOut, Misuse> {
         let tip = self.known()?;
         let found = CheckedOut::of(root).map_err(|error| {
@@ -83,11 +83,12 @@ impl Tip {
         Err(self.wrong(tip, &format!("HEAD is {}", self.described(&found))))
     }
 
-    /// Demands the same of the commit that a finished report names. HEAD, which was checked before, is accepted too.
+    /// Like [`Self::demand`], but for the commit that a finished report names. HEAD, which was checked before, is
+    /// accepted too.
     ///
     /// # Errors
     ///
-    /// As [`Self::demand`].
+    /// Fails like [`Self::demand`].
     pub(crate) fn demand_of_report(&self, root: &Path, commit: Option<&str>) -> Result<(), Misuse> {
         let tip = self.known()?;
         let head = self.demand(root)?.commit.to_string();
@@ -126,7 +127,7 @@ impl Tip {
         })
     }
 
-    /// Describes a commit with what a reader has to know of it.
+    /// Describes a commit, with everything that the reader needs to know about it.
     fn described(&self, found: &CheckedOut) -> String {
         let commit = short(found.commit);
         if self.base.as_deref() == Some(found.commit.to_string().as_str()) {
@@ -174,7 +175,7 @@ impl Tip {
     }
 }
 
-/// The first digits of a text that should be a commit; the text comes from a payload or a report.
+/// The first digits of a text that should be a commit id; the text comes from a payload or a report.
 fn abbreviated(commit: &str) -> String {
     let kept = commit.chars().filter(char::is_ascii_alphanumeric);
     kept.take(7).collect()

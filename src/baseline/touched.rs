@@ -1,5 +1,5 @@
-//! The files that a change touches, with both sides of each: added, changed, removed, and what kind of entry it is.
-//! Renames are not looked for, so a file that moves is removed at one path and added at another.
+//! The files that a change touches, with both sides of each: added, changed or removed, and the kind of the entry.
+//! Renames are not detected, so a moved file counts as removed at one path and added at another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -15,18 +15,18 @@ use kelvin_system::pipeline;
 use super::remote::Remote;
 use super::{Hint, Login, ancestry, commit, tree};
 
-/// The kind of a tree entry: the bits of its mode that say so.
+/// Mask for the bits of a mode that give the kind of a tree entry.
 const KIND: i32 = 0o170_000;
 const FOLDER: i32 = 0o040_000;
 const LINK: i32 = 0o120_000;
 const REPOSITORY: i32 = 0o160_000;
 
-/// What a touched path is on one of the two sides, the more dangerous of both.
+/// The kind of a touched path. If its two sides have different kinds, the more dangerous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TouchedKind {
     /// A plain file.
     File,
-    /// A symbolic link, which may lead anywhere.
+    /// A symbolic link, which may lead to any place.
     Link,
     /// A repository within the repository.
     Repository,
@@ -35,12 +35,12 @@ pub(crate) enum TouchedKind {
 /// The state that is compared with the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TouchedBy {
-    /// The work tree, with all that is not committed and not tracked.
+    /// The work tree, including uncommitted and untracked files.
     WorkTree,
-    /// The commit that is checked out, since a job may install what it likes beside it.
+    /// The commit that is checked out: a job may install any files beside it, and they do not count.
     Commit,
-    /// The commit that is checked out, since it left the branch of the base: what the branch has got since is not part of
-    /// the change.
+    /// The commit that is checked out, compared with the commit where it left the branch of the base: later commits on
+    /// that branch are not part of the change.
     CommitSinceItLeft,
 }
 
@@ -51,13 +51,13 @@ pub(crate) struct Touched {
     pub(crate) base: Oid,
     /// The commit that is checked out.
     pub(crate) head: Oid,
-    /// The top of the work tree, without links.
+    /// The top folder of the work tree, with links resolved.
     pub(crate) top: PathBuf,
-    /// The folder of the configuration within the repository.
+    /// The folder of the configuration, relative to the top of the repository.
     pub(crate) below: PathBuf,
-    /// The paths, relative to the top.
+    /// The touched paths, relative to the top.
     pub(crate) paths: BTreeMap<PathBuf, TouchedKind>,
-    /// Those of the paths that are not committed; empty where only commits are compared.
+    /// The touched paths that are not committed; empty if only commits are compared.
     pub(crate) uncommitted: BTreeSet<PathBuf>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Touched {
 ///
 /// # Errors
 ///
-/// Where there is no base, or a tree cannot be had.
+/// Fails if there is no base, or a tree cannot be read.
 pub(crate) fn touched(
     root: &Path,
     (login, hint): (Option<&Login>, &Hint),
@@ -123,7 +123,7 @@ fn between(
     Ok(paths)
 }
 
-/// Adds what differs between two trees; none is an empty one.
+/// Adds the differences between two trees; none stands for an empty tree.
 fn differing(
     remote: &Remote<'_>,
     (before, after): (Option<Oid>, Option<Oid>),
@@ -199,7 +199,7 @@ fn in_work_tree(
             (path.clone(), before.max(here(path)))
         })
         .collect();
-    // What is edited within a submodule is a change of no file of this repository.
+    // An edit within a submodule changes no file of this repository.
     for submodule in repo.submodules()? {
         let name = submodule.path().to_path_buf();
         let status = name
@@ -223,8 +223,7 @@ fn in_work_tree(
 pub(crate) struct HeadFiles {
     /// The files and links, relative to the top.
     pub(crate) files: BTreeSet<PathBuf>,
-    /// The links, each with the place that it leads to, relative to the top; a link that leads out of the repository has
-    /// no place.
+    /// The links, each with its target relative to the top; none for a link that leads out of the repository.
     pub(crate) links: Vec<(PathBuf, Option<PathBuf>)>,
 }
 
@@ -232,7 +231,7 @@ pub(crate) struct HeadFiles {
 ///
 /// # Errors
 ///
-/// Where a tree or a link cannot be had.
+/// Fails if a tree or a link cannot be read.
 pub(crate) fn head_files(
     root: &Path,
     (login, hint): (Option<&Login>, &Hint),

@@ -8,14 +8,14 @@ use git2::{ObjectType, Oid, Tree};
 
 use super::remote::Remote;
 
-/// The largest report that is read; a larger one is damaged or hostile.
+/// The size of the largest report that is read; a larger one is damaged or hostile.
 pub(crate) const MAX_BYTES: usize = 128 * 1024 * 1024;
 
-/// The bytes of a file in a commit; none where the commit has no such file.
+/// The bytes of a file in a commit; none if the commit has no such file.
 ///
 /// # Errors
 ///
-/// Where the commit or the file exists and cannot be read.
+/// Fails if the commit or the file exists but cannot be read.
 pub(crate) fn read(
     remote: &Remote<'_>,
     commit: Oid,
@@ -37,18 +37,18 @@ pub(crate) fn read(
     Ok(None)
 }
 
-/// The tree of a commit, fetched where this clone does not have it.
+/// The tree of a commit; it is fetched if this clone does not have it.
 ///
 /// # Errors
 ///
-/// Where the tree cannot be had.
+/// Fails if the tree is not available.
 pub(crate) fn tree_of_commit<'r>(remote: &Remote<'r>, commit: Oid) -> anyhow::Result<Tree<'r>> {
     let cannot = || format!("commit {} cannot be had", super::short(commit));
     let repo = remote.repo();
     let found = match repo.find_commit(commit) {
         Ok(found) => found,
         Err(_) => {
-            // A shallow clone knows the base by name only.
+            // A shallow clone knows only the id of the base.
             remote
                 .fetch(&[&commit.to_string()], Some(1))
                 .with_context(cannot)?;
@@ -58,11 +58,11 @@ pub(crate) fn tree_of_commit<'r>(remote: &Remote<'r>, commit: Oid) -> anyhow::Re
     find(remote, found.tree_id()).with_context(cannot)
 }
 
-/// A tree, fetched where a partial clone has left it out.
+/// A tree; it is fetched if a partial clone has left it out.
 ///
 /// # Errors
 ///
-/// Where the tree cannot be had.
+/// Fails if the tree is not available.
 pub(crate) fn find<'r>(remote: &Remote<'r>, id: Oid) -> anyhow::Result<Tree<'r>> {
     let repo = remote.repo();
     repo.find_tree(id).or_else(|_| {
@@ -72,11 +72,11 @@ pub(crate) fn find<'r>(remote: &Remote<'r>, id: Oid) -> anyhow::Result<Tree<'r>>
     })
 }
 
-/// The bytes of a blob, also where a partial clone has left it out.
+/// The bytes of a blob; it is fetched if a partial clone has left it out.
 ///
 /// # Errors
 ///
-/// Where the blob cannot be had, or is too large.
+/// Fails if the blob is not available or too large.
 pub(crate) fn blob(remote: &Remote<'_>, id: Oid) -> anyhow::Result<Vec<u8>> {
     let repo = remote.repo();
     let blob = repo.find_blob(id).or_else(|_| {
@@ -93,11 +93,11 @@ pub(crate) fn blob(remote: &Remote<'_>, id: Oid) -> anyhow::Result<Vec<u8>> {
     Ok(bytes.to_vec())
 }
 
-/// Fetches every file below a tree that a partial clone has left out, with one call.
+/// Fetches, with one call, every file below a tree that a partial clone has left out.
 ///
 /// # Errors
 ///
-/// What git said.
+/// The error is the message of git.
 pub(crate) fn complete(remote: &Remote<'_>, tree: &Tree<'_>) -> anyhow::Result<()> {
     let odb = remote
         .repo()

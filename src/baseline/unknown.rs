@@ -1,16 +1,16 @@
-//! Which sources could not be asked. "It could not be asked" and "it has a report that cannot be read" do not answer
-//! whether there is a baseline, and must not be taken for "none".
+//! Records which sources gave no usable answer. "The source could not be reached" and "it has a report that cannot be
+//! read" leave open whether there is a baseline, and must not count as "there is none".
 
 use std::fmt;
 
-/// Why it is not known whether a source has a baseline; kept in the chain of an error.
+/// Why it is not known whether a source has a baseline; stored in the chain of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknown {
-    /// The source could not be asked.
+    /// The source could not be reached.
     Unreachable,
-    /// There is a report, and it cannot be read.
+    /// There is a report, but it cannot be read.
     Unreadable,
-    /// There is a report, and it does not belong to the commit that it is kept for.
+    /// There is a report, but it does not belong to the commit for which it is stored.
     Untrue,
 }
 
@@ -39,8 +39,8 @@ impl Unknown {
     }
 }
 
-/// Marks the error of a source that had no report while a part of it could not be asked: that part may have the report,
-/// and the error says so.
+/// Marks the error of a source that had no report while a part of the source could not be reached: that part may have
+/// the report, and the error says so.
 pub(super) fn beside(error: anyhow::Error, gap: Option<anyhow::Error>) -> anyhow::Error {
     match gap {
         Some(gap) if Unknown::is_in(&gap) && !Unknown::is_in(&error) => {

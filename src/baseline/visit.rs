@@ -1,5 +1,5 @@
-//! The repository of a pull request in a folder of its own, for somebody who has no checkout. The commits of the change
-//! are known there, but none of its files is written.
+//! The repository of a pull request in its own folder, for a person who has no checkout. The commits of the change are
+//! known there, but none of its files is written.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use kelvin_system::git::Repository;
 
 use super::{Hint, Login, Remote, tree};
 
-/// A pull request as the server knows it.
+/// A pull request, with the data from the server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Visited<'a> {
     /// Its number.
@@ -22,12 +22,12 @@ pub(crate) struct Visited<'a> {
     pub(crate) base_ref: &'a str,
 }
 
-/// Fetches a pull request and the branch that it is to be merged into, and writes the files of the branch into an
-/// empty folder. The tip of the pull request is checked out by name alone.
+/// Fetches a pull request and the branch that it is to be merged into, and writes the files of that branch into an
+/// empty folder. HEAD names the tip of the pull request, but its files are not written.
 ///
 /// # Errors
 ///
-/// Where the server cannot be asked, or the tip of the pull request is another one.
+/// Fails if the server cannot be reached, or the pull request has another tip.
 pub(crate) fn visit(
     folder: &Path,
     url: &str,
@@ -62,11 +62,11 @@ pub(crate) fn visit(
     write_files(&remote, commit(&branch)?, base_ref)
 }
 
-/// Fetches a branch into an empty folder, and checks out a commit that is on it, with its files.
+/// Fetches a branch into an empty folder, and checks out a commit of this branch, with its files.
 ///
 /// # Errors
 ///
-/// Where the server cannot be asked, or the commit is not on the branch.
+/// Fails if the server cannot be reached, or the commit is not on the branch.
 pub(crate) fn visit_commit(
     folder: &Path,
     url: &str,
@@ -87,7 +87,7 @@ pub(crate) fn visit_commit(
     write_files(&remote, commit, name)
 }
 
-/// A repository without files, whose files the server keeps until somebody reads them.
+/// A repository without files; the files stay on the server until they are read.
 fn empty(folder: &Path, url: &str, head: &str) -> anyhow::Result<Repository> {
     let repo =
         Repository::init(folder, git::format_of(head)).context("failed to make a repository")?;
@@ -113,12 +113,12 @@ fn write_files(remote: &Remote<'_>, commit: Oid, name: &str) -> anyhow::Result<(
         .with_context(|| format!("failed to write the files of `{name}`"))
 }
 
-/// Whether a pull request can have been compared with a commit: the commit is on its base branch, and no older than
-/// where the change begins.
+/// Whether a pull request can have been compared with a commit: the commit is on its base branch, and not older than
+/// the commit that the change starts from.
 ///
 /// # Errors
 ///
-/// Where [`visit`] did not make the folder.
+/// Fails if [`visit`] did not make the folder.
 pub(crate) fn is_base(folder: &Path, visited: Visited<'_>, commit: &str) -> anyhow::Result<bool> {
     let repo = super::open(folder)?;
     let branch = format!("refs/remotes/origin/{}", visited.base_ref);

@@ -1,4 +1,4 @@
-//! Removes the credentials that a checkout has left for git from the repository, for as long as code of the change may
+//! Removes the credentials that a checkout has left for git from the repository, as long as code of the change could
 //! read them there. This program uses the token of the action instead.
 
 use std::ffi::OsStr;
@@ -11,24 +11,24 @@ use git2::Config;
 use super::{Login, Remote};
 use kelvin_base::file;
 
-/// The greatest depth at which folders of submodules are searched, each below the other.
+/// How many levels of nested submodule folders are searched.
 const DEEPEST: usize = 6;
 
-/// What was removed. It is put back when the value is dropped, so that later steps find it again.
+/// The removed settings and files. When this value is dropped, they are restored for later steps.
 #[derive(Debug, Default)]
 pub(crate) struct Withheld {
-    /// Settings: the file, the name and the value.
+    /// Settings: the file, the name and the value of each.
     settings: Vec<(PathBuf, String, String)>,
     /// Whole files.
     files: Vec<(PathBuf, Vec<u8>)>,
 }
 
 impl Withheld {
-    /// Removes the credentials that a checkout has left, where the token of the action can replace them.
+    /// Removes the credentials that a checkout has left, if the token of the action can replace them.
     ///
     /// # Errors
     ///
-    /// Where the credentials are there and cannot be removed.
+    /// Fails if there are credentials that cannot be removed.
     pub(crate) fn take(root: &Path, login: Option<&Login>) -> anyhow::Result<Self> {
         let mut withheld = Self::default();
         let (Ok(repo), Some(login)) = (super::open(root), login) else {
@@ -59,7 +59,7 @@ impl Withheld {
             if is_login(&name, &value) {
                 self.settings
                     .push((path.to_owned(), name.clone(), value.clone()));
-                // The setting may have been there more than once, and be gone by now.
+                // The setting may have occurred more than once, and may already be removed.
                 let _ = config.remove_multivar(&name, ".*");
             }
             let included = Path::new(&value);
@@ -74,7 +74,8 @@ impl Withheld {
 
 impl Drop for Withheld {
     fn drop(&mut self) {
-        // A failure is ignored here: this run has its result, and a later step that misses the setting says so.
+        // A failure is ignored here: this run has its result, and a later step that needs the setting reports that it
+        // is missing.
         for (path, name, value) in &self.settings {
             if let Ok(mut config) = Config::open(path) {
                 let _ = config.set_multivar(name, "^$", value);
@@ -86,7 +87,7 @@ impl Drop for Withheld {
     }
 }
 
-/// The header that `actions/checkout` leaves.
+/// Whether this setting is the header that `actions/checkout` leaves.
 fn is_login(name: &str, value: &str) -> bool {
     let name = name.to_lowercase();
     name.starts_with("http.")
@@ -105,7 +106,7 @@ fn is_of_a_checkout(name: &str, included: &Path) -> bool {
             .is_some_and(|file| file.starts_with("git-credentials-") && file.ends_with(".config"))
 }
 
-/// Adds the configurations of submodules.
+/// Adds the configuration files of submodules.
 fn below(folder: &Path, deep: usize, found: &mut Vec<PathBuf>) {
     if deep == 0 {
         return;

@@ -1,4 +1,4 @@
-//! The verdict of the gate where there is no report to compare with.
+//! The verdict of the gate if there is no report to compare with.
 
 use crate::baseline::Baseline;
 use kelvin_gate::Judgement;
@@ -9,9 +9,9 @@ use kelvin_record::Ending;
 use kelvin_record::settings::{BaselineSettings, FailOrWarn};
 use kelvin_system::git::Closed;
 
-/// The judgement of a change without a baseline: there is none, it could not be asked for, or it is turned off.
-/// `ending`: how the run of the change ended; a run that measured nothing never passes, whether there is a baseline or
-/// not.
+/// The judgement of a change without a baseline: there is no baseline, its source could not be reached, or baselines
+/// are turned off. `ending`: how the run of the change ended; a run that measured nothing never passes, whether there
+/// is a baseline or not.
 pub(super) fn judged(settings: &BaselineSettings, found: &Baseline, ending: Ending) -> Judgement {
     if ending == Ending::Failed {
         let (tried, base) = match found {

@@ -91,7 +91,7 @@ pub(super) fn reproduction(
     }
 }
 
-/// The path of the configuration from the root of its repository, and whether it lies in one.
+/// The path of the configuration, relative to the root of its repository, and whether there is a repository.
 fn path(config: &Config) -> (String, bool) {
     match named::folder(&config.root) {
         Some(_) => (named::file_of(config), true),

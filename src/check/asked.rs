@@ -1,5 +1,5 @@
-//! The probes and items that were asked for, chosen and shared out, and the files in the folder of the pipeline that
-//! are not its code. Both a check and a listing of it begin with this.
+//! Reads the requested probes and items, divides them among shards, and lists the files in the folder of the pipeline
+//! that are not its code. Both a check and the list of its calls begin with this.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ pub(super) struct AskedProbe<'c> {
     pub(super) chosen: usize,
 }
 
-/// Reads the items of every probe that is configured, or of the probe that was asked for, and keeps only the items that
-/// were asked for.
+/// Reads the items of every configured probe, or only of the requested probe, and then leaves out the items that were
+/// not requested.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the items or the request are wrong.
+/// A [`Misuse`] if the items or the request are wrong.
 pub(super) fn read<'c>(
     request: &CheckRequest,
     config: &'c Config,
@@ -45,7 +45,7 @@ pub(super) fn read<'c>(
     for side in &mut sides {
         side.chosen = side.items.choose(&request.only, request.shard);
     }
-    // A probe is left out where only items of other probes were asked for by name.
+    // If items are requested by name, a probe without such an item is left out.
     sides.retain(|side| request.only.is_empty() || side.chosen > 0 || side.kind.observes());
     Ok(sides)
 }
@@ -104,7 +104,7 @@ pub(super) fn keep_folders_apart(sides: &[AskedProbe<'_>]) -> Result<(), Misuse>
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where an item has the same name as such a folder, which lies beside its own.
+/// A [`Misuse`] if an item has the same name as the folder of a step, because both folders lie side by side.
 pub(super) fn folders(side: &AskedProbe<'_>, steps: &[Step<'_>]) -> Result<Vec<PathBuf>, Misuse> {
     let ids = side.items.ids();
     let of_probe = PathBuf::from(side.kind.folder().unwrap_or_default());
@@ -154,7 +154,7 @@ fn all_are_known(sides: &[AskedProbe<'_>], only: &[String]) -> Result<(), Misuse
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the configuration, the items or the request are wrong.
+/// A [`Misuse`] if the configuration, the items or the request are wrong.
 pub(crate) fn list(request: &CheckRequest, with_digests: bool) -> anyhow::Result<Listing> {
     let config = request.registry.configured(&request.overrides)?;
     let mut listing = Listing::default();
@@ -174,14 +174,14 @@ pub(crate) fn list(request: &CheckRequest, with_digests: bool) -> anyhow::Result
     Ok(listing)
 }
 
-/// Files beside the pipeline that are no part of its code: a change to such a file changes no answer.
+/// Files beside the pipeline that do not belong to its code: a change to such a file changes no answer.
 pub(super) fn not_pipeline(config: &Config, sides: &[AskedProbe<'_>], out: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = sides.iter().flat_map(|side| side.items.files()).collect();
     paths.extend(not_code(config, out));
     paths
 }
 
-/// The same list without the items of probes.
+/// The same files as [`not_pipeline`], without the items of probes.
 pub(crate) fn not_code(config: &Config, out: &Path) -> Vec<PathBuf> {
     let mut paths = vec![out.to_path_buf()];
     paths.push(config.root.join(&config.gate.calibration));

@@ -1,4 +1,4 @@
-//! What a check and a gate would cost: calls, time and money, before any of it is spent.
+//! The expected cost of a check and a gate: calls, time and money, before anything is called.
 
 use std::collections::BTreeMap;
 
@@ -17,33 +17,34 @@ use kelvin_run::config::Config;
 /// The expected cost of a check and of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Bill {
-    /// How many calls a check makes where nothing comes from the cache, by their purpose.
+    /// How many calls a check makes if nothing comes from the cache, by their purpose.
     pub(crate) calls_by: BTreeMap<&'static str, usize>,
-    /// The cost of all these calls.
+    /// The cost of all calls of a check.
     pub(crate) check: Spent,
     /// The highest cost of a gate that runs its doubtful cases again on both sides.
     pub(crate) gate_at_most: Spent,
     /// How many calls are made at the same time.
     pub(crate) jobs: usize,
-    /// The average cost of a call; none where no run with a call was recorded.
+    /// The average cost of a call; none if no run with a call was recorded.
     pub(crate) call: Option<CallCost>,
-    /// The cost of trying the judge by planted answers in each gate, which comes on top; null where no judge is tried.
+    /// The cost of testing the judge with planted answers in each gate, in addition to the other costs; null if no
+    /// judge is tested.
     pub(crate) judge_trial: Option<JudgeTrialCost>,
-    /// The governing types whose loss a gate could not show, by the newest recorded run; null where there is no such
-    /// run.
+    /// The governing types whose loss this gate could not detect, judging by the newest recorded run; null if there is
+    /// no such run.
     pub(crate) unseen: Option<Vec<UnseenType>>,
 }
 
 /// Calls and their cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Spent {
-    /// Calls of the pipeline, and of judges where there are any.
+    /// Calls of the pipeline, and of judges if there are any.
     pub(crate) calls: usize,
-    /// Seconds by the clock, with as many calls at the same time as there are jobs; null where no call was recorded.
+    /// Seconds by the clock, with as many calls at the same time as there are jobs; null if no call was recorded.
     pub(crate) seconds: Option<f64>,
-    /// Tokens; null where no recorded call told any.
+    /// Tokens; null if no recorded call has a token count.
     pub(crate) tokens: Option<u64>,
-    /// US dollars; null where the price is not known.
+    /// US dollars; null if the price is not known.
     pub(crate) usd: Option<f64>,
 }
 
@@ -66,7 +67,7 @@ pub(crate) struct CallCost {
 ///
 /// # Errors
 ///
-/// As [`list()`]; and where the history cannot be read.
+/// Fails like [`list()`], or if the history cannot be read.
 pub(crate) fn bill(request: &CheckRequest, usd: Option<f64>) -> anyhow::Result<Bill> {
     let config = request.registry.configured(&request.overrides)?;
     let listing = list(request, false)?;
@@ -115,14 +116,14 @@ pub(crate) fn bill(request: &CheckRequest, usd: Option<f64>) -> anyhow::Result<B
     })
 }
 
-/// The governing types whose loss a gate against a report could not show.
+/// The governing types whose loss a gate against this report could not detect.
 pub(super) fn unseen(config: &Config, report: &Report) -> Vec<UnseenType> {
     let policy = Policy::of(&config.gate, config.baseline.require);
     let own = Measured::from(report);
     unseen_types(&policy, &compare(&own, &own))
 }
 
-/// How many calls all re-runs take at most, for a gate that can run both sides again.
+/// The largest number of calls for all re-runs together, for a gate that can run both sides again.
 fn reruns(gate: &GateSettings, calls: usize, more: usize) -> usize {
     let policy = Policy::of(gate, false);
     if policy.is_exact() || policy.budget.head_repeats == 1 {
@@ -132,11 +133,11 @@ fn reruns(gate: &GateSettings, calls: usize, more: usize) -> usize {
     policy.budget.calls.unwrap_or(by_default)
 }
 
-/// The average cost of a call of a run; none where the run made none.
+/// The average cost of a call of a run; none if the run made no calls.
 fn cost_of_a_call(run: ListedRun) -> Option<CallCost> {
     let cost = run.cost.filter(|cost| cost.invocations > 0)?;
     let each = |sum: f64| sum / cost.invocations as f64;
-    // A call without a token count would make the others look cheap.
+    // If a call without a token count were included, the average of the other calls would be too low.
     let usage = cost.usage.filter(|usage| usage.untold == 0);
     Some(CallCost {
         run: run.id,

@@ -1,4 +1,5 @@
-//! The limits for re-runs of doubtful cases: calls and minutes, paid before anything is run.
+//! The limits for re-runs of doubtful cases, in calls and minutes. The cost of a re-run is subtracted before the re-run
+//! starts.
 
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -19,13 +20,14 @@ pub(super) struct Allowance {
     is_explicit: bool,
     minutes: Option<f64>,
     start: Instant,
-    /// How long a call takes, in minutes, when as many calls run at the same time as there are jobs; none where no call
+    /// How long a call takes, in minutes, when as many calls run at the same time as there are jobs; none if no call
     /// was made.
     minutes_a_call: Option<f64>,
 }
 
 impl Allowance {
-    /// The allowance by the configuration, for a head that was measured once. `sides`: how many sides can be run again.
+    /// The allowance under a configuration, for a head that was measured once. `sides`: how many sides can be run
+    /// again.
     pub(super) fn of(config: &Config, head: &Report, sides: usize) -> Self {
         let Budget { calls, minutes, .. } = config.gate.budget;
         let cost = &head.run.session.cost;
@@ -39,7 +41,7 @@ impl Allowance {
         }
     }
 
-    /// How many calls may still be made if they are to end in time.
+    /// How many calls can still be made before the time limit.
     pub(super) fn left(&self) -> usize {
         let Some(minutes) = self.minutes else {
             return self.calls;
@@ -52,14 +54,14 @@ impl Allowance {
         }
     }
 
-    /// How many calls the default would allow; none where the configuration gives no number, or 0.
+    /// How many calls the default would allow; none if the configuration sets a number, or if that number is 0.
     pub(super) fn of_default(&self, head: &Report) -> Option<usize> {
         let is_small = self.is_explicit && self.calls > 0;
         is_small.then(|| 2 * reruns_of_a_side(head))
     }
 
-    /// Tells that the configured number of calls does not suffice for one more run of the doubtful cases. `asked`: what
-    /// would be run again without this limit.
+    /// Notes that the configured number of calls is too small for one more run of the doubtful cases. `asked`: the
+    /// re-run that would be made without this limit.
     pub(super) fn bought_nothing(&self, asked: &Rerun, head: &Report) -> Option<Difference> {
         let mut once = asked.clone();
         for (name, wanted) in &mut once.head {
@@ -71,7 +73,7 @@ impl Allowance {
             *wanted = wanted.at_most(variants + 1);
             wanted.input = wanted.input.min(input + 1);
         }
-        // The base was not run beside the head yet.
+        // The cases of the base were not run together with the head yet.
         for wanted in once.base.values_mut() {
             *wanted = wanted.at_most(1);
         }
@@ -82,12 +84,12 @@ impl Allowance {
         })
     }
 
-    /// Pays for running the base on some items of the head, `repeats` times each, where the configuration gives a
-    /// number of calls.
+    /// Subtracts the cost of running the base on some items of the head, `repeats` times each, if the configuration
+    /// sets a number of calls.
     ///
     /// # Errors
     ///
-    /// The cost, where it is more than what is left.
+    /// Fails with the cost if it is higher than what is left.
     pub(super) fn pay_for_the_base(
         &mut self,
         names: &[String],
@@ -113,9 +115,9 @@ impl Allowance {
         Ok(())
     }
 
-    /// Pays for a re-run: the whole of it, or all its cases with fewer repeats where the whole is too expensive. None
-    /// where not even one repeat of each case is affordable: a re-run that cannot be finished is not begun. `base`:
-    /// what was run of the base beside the head.
+    /// Subtracts the cost of a re-run. If the whole re-run is too expensive, all its cases are run with fewer repeats.
+    /// None if even one repeat of each case is too expensive, because a re-run that cannot be finished is not started.
+    /// `base`: the cases of the base that were run together with the head.
     pub(super) fn pay(
         &mut self,
         rerun: &Rerun,
@@ -152,7 +154,7 @@ fn at_most(rerun: &Rerun, repeats: usize) -> Rerun {
     }
 }
 
-/// How many calls one run of everything takes.
+/// How many calls one run of all items needs.
 pub(super) fn one_run(head: &Report) -> usize {
     over_items(head, |item| item.inputs)
 }

@@ -1,4 +1,4 @@
-//! Tells where a gate rests on the grades of a language model that was not shown to be fit.
+//! Warns if a gate depends on the grades of a language model that has not been shown to be a fit judge.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -44,7 +44,7 @@ pub(super) fn language_models(config: &Config) -> Vec<PlacedJudge<'_>> {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where there is no such judge, or where several could be meant.
+/// A [`Misuse`] if there is no such judge, or if several match.
 pub(super) fn chosen<'p, 'c>(
     placed: &'p [PlacedJudge<'c>],
     wanted: Option<&str>,
@@ -74,9 +74,9 @@ pub(super) fn chosen<'p, 'c>(
         })
 }
 
-/// Adds to the verdict what is known of the judges behind its gated metrics. A judge that is not known to be fit leads
-/// to a warning, or fails the gate where the configuration requires a calibration: without one, what such a judge says
-/// is no measurement. Metrics of a judge that is known to be unfit never pass.
+/// Adds to the verdict what is known about the judges behind its gated metrics. A judge that is not known to be fit
+/// leads to a warning. If the configuration requires a calibration, it fails the gate instead, because grades of an
+/// untested judge are no measurement. Metrics of a judge that is known to be unfit never pass.
 pub(super) fn judge_the_judges(
     config: &Config,
     request: &GateRequest,
@@ -122,8 +122,7 @@ pub(super) fn judge_the_judges(
         verdict.passed = false;
         verdict.verdict = verdict.verdict.max(Word::Unmeasured);
     }
-    // Reasons that fail the job come first, and so does what nothing is said of; a more important reason stays before
-    // this one.
+    // The new reason comes after reasons that fail the job, and after more important reasons.
     let before = |reason: &Reason| {
         let foremost = [ReasonCode::LeftOut, ReasonCode::BaseNotChecked];
         let is_foremost = reason.effect.is_some() && foremost.contains(&reason.code);
@@ -134,7 +133,7 @@ pub(super) fn judge_the_judges(
     verdict.reasons.splice(at..at, reasons);
 }
 
-/// What the file of calibrations says of each judge that asks a language model, before anything is run.
+/// The entries for each judge that asks a language model, from the file of calibrations; they are read before the run.
 pub(super) fn on_record(config: &Config) -> Vec<JudgeOnRecord> {
     let records = Records {
         of_head: stored(config),
@@ -160,11 +159,11 @@ pub(super) fn on_record(config: &Config) -> Vec<JudgeOnRecord> {
         .collect()
 }
 
-/// What is on record of a judge.
+/// The entry for a judge in the file of calibrations.
 pub(super) struct JudgeOnRecord {
     /// The record in a sentence.
     pub(super) text: String,
-    /// Whether a gate on this judge fails for its record; none where the judge was found fit.
+    /// Whether a gate that uses this judge fails because of the record; none if the judge was found fit.
     pub(super) fails: Option<bool>,
 }
 
@@ -179,7 +178,7 @@ fn gated_metrics(config: &Config, judge: &PlacedJudge<'_>, verdict: &Verdict) ->
         .collect()
 }
 
-/// The names of the models that have graded for the head, as their servers say it.
+/// The names of the models that graded the answers of the head, as reported by their servers.
 fn served(request: &GateRequest, head: &Report, judge: &PlacedJudge<'_>) -> BTreeSet<String> {
     let known = request.check.registry.known(&head.probes);
     let of_probe = known
@@ -192,21 +191,21 @@ fn served(request: &GateRequest, head: &Report, judge: &PlacedJudge<'_>) -> BTre
 
 /// The stored results of `kelvin calibrate` on both sides.
 struct Records {
-    /// Those of the change: none where there is no file, and an error where the file cannot be used.
+    /// The results of the change: none if there is no file, and an error if the file cannot be used.
     of_head: Result<Option<Calibration>, String>,
-    /// Those of the base; empty where the base is not at hand or has none.
+    /// The results of the base; empty if the base is not available or has none.
     of_base: Calibration,
 }
 
-/// What is wrong with a judge.
+/// A problem with a judge.
 enum Doubt {
-    /// It is on record as unfit.
+    /// The file of calibrations says that the judge is unfit.
     Unfit(String),
-    /// It is not known to be fit.
+    /// The judge is not known to be fit.
     Unknown(String),
 }
 
-/// The stored results of `kelvin calibrate`; none where there is no file, and an error where the file cannot be used.
+/// The stored results of `kelvin calibrate`; none if there is no file, and an error if the file cannot be used.
 fn stored(config: &Config) -> Result<Option<Calibration>, String> {
     let path = config.root.join(&config.gate.calibration);
     match std::fs::read(&path) {
@@ -216,7 +215,7 @@ fn stored(config: &Config) -> Result<Option<Calibration>, String> {
     }
 }
 
-/// The stored results in the tree of the base commit. Where they cannot be had, a sentence about edits says so.
+/// The stored results at the base commit. If they cannot be read, a sentence about edits says so.
 fn stored_on_base(config: &Config, request: &GateRequest) -> Calibration {
     let with = (request.login.as_ref(), &request.hint);
     let name = Path::new(&config.gate.calibration);
@@ -226,7 +225,7 @@ fn stored_on_base(config: &Config, request: &GateRequest) -> Calibration {
     stored.unwrap_or_default()
 }
 
-/// Why a gate should not rest on a judge; none where it may rest on it.
+/// Why a gate should not depend on a judge; none if it may.
 fn doubt(
     config: &Config,
     judge: &PlacedJudge<'_>,
@@ -249,7 +248,8 @@ fn doubt(
         Ok(opened) => opened.grader_id(),
         Err(error) => return not_known(&error),
     };
-    // The word in the file proves nothing, since anybody may write it: the trial is judged again.
+    // Everybody can write any word into the file, so the word proves nothing: the fitness is computed again from the
+    // figures of the trial.
     let by_its_figures = |calibration: &Calibration| {
         let trial = calibration.trial(&grader_id)?;
         let (both, two) = (
@@ -309,8 +309,8 @@ fn doubt(
     Some(Doubt::Unknown(text))
 }
 
-/// Makes the metrics of an unfit judge unmeasured. Refused, they fail the gate and have no figures; shown, they have
-/// their figures and no say, and the gate fails only where no other metric is gated.
+/// Makes the metrics of an unfit judge unmeasured. If their figures are refused, they fail the gate and show no
+/// figures. If their figures are shown, they do not count, and the gate fails only if no other metric is gated.
 pub(super) fn rule_out(
     rule: UnfitJudge,
     verdict: &mut Verdict,
@@ -349,7 +349,7 @@ pub(super) fn rule_out(
     {
         reason.effect = None;
     }
-    // Reasons without an effect stand last; the order is kept otherwise.
+    // Reasons without an effect go last; apart from that the order stays.
     verdict
         .reasons
         .sort_by_key(|reason| reason.effect.is_none());
@@ -389,6 +389,6 @@ pub(super) fn rule_out(
         metric: metrics.first().cloned(),
         text: safe::line(&text),
     };
-    // It explains why the figures say nothing, so a reader meets it before them.
+    // This reason explains why the figures have no meaning, so it is the first one.
     verdict.reasons.insert(0, reason);
 }

@@ -1,9 +1,9 @@
-//! Checks a report of the branch of reports against the commit that it is kept for. Whoever may write to that branch
-//! may write any report there; this check finds a report of another commit, of other cases or of another configuration,
-//! or with figures that do not follow from its records.
+//! Checks a stored report from the branch of reports against the commit for which it is stored. Everybody who may write
+//! to that branch can write any report. This check finds a report of another commit, of other cases or of another
+//! configuration, and one with figures that do not follow from its records.
 //!
-//! Where the commit alone does not tell whether a claim is true, the result says so without an accusation: a job may
-//! have made files that git does not keep, or an older kelvin may have computed its fingerprints in another way.
+//! If the commit alone does not show whether a claim is true, the result says so without an accusation: a job may have
+//! made files that git does not store, or an older Kelvin may have computed its fingerprints in another way.
 
 use std::path::{Path, PathBuf};
 
@@ -22,19 +22,19 @@ use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 use kelvin_system::pipeline;
 
-/// How far two equal figures may differ after writing and reading one of them.
+/// The tolerance when a figure is compared with its stored copy.
 const GUARD: f64 = 1e-9;
 
-/// Marks that the items differ; the message uses the noun of each probe for them.
+/// Stands for "the items differ"; the message replaces it by the noun of each probe.
 const ITEMS: &str = "items";
 /// The text for a report that has no digest of the code.
 const NO_CODE: &str = "it does not say of which code it is";
 
 /// The result of checking a report against a commit.
 struct ClaimCheck {
-    /// What differs from the commit, in words that fit after "its".
+    /// The parts that differ from the commit, in words that fit after "its".
     differs: Vec<&'static str>,
-    /// Why the check could not be completed; none where it could.
+    /// Why the check could not be completed; none if it was completed.
     unknown: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn hold(
             fetched_with,
         )
     };
-    // The files may have been measured as git stores them, whatever line endings a work tree gets from a checkout.
+    // The files may have been measured with the line endings in git, even if a checkout changes line endings.
     let found = match against(CheckoutForm::OfAWorkTree) {
         Ok(found) if found.differs.contains(&ITEMS) => against(CheckoutForm::AsStored),
         found => found,
@@ -109,21 +109,21 @@ pub(super) fn hold(
     ))
 }
 
-/// The advice about a report whose claims are not true.
+/// The advice about a report whose claims are false.
 const MEND: &str = "check who may push to that branch, and replace the report by running the job of \
                     that commit again";
 
 /// The text for a report that [`is_forged`].
 pub(super) const FORGED: &str = "figures that its own records do not give";
 
-/// Whether somebody has written other figures into a report than its records give. Another version may compute other
-/// figures, so its reports are not judged.
+/// Whether somebody has written figures into a report that do not follow from its records. Another version of Kelvin
+/// may compute other figures, so its reports are not judged.
 pub(super) fn is_forged(report: &Report) -> bool {
     report.tool.version == env!("CARGO_PKG_VERSION") && !figures_follow(report)
 }
 
-/// Demands that the figures of a report, which a run left for this program, follow from its records. Another version may
-/// compute figures in another way; then nobody can tell whether they are true.
+/// Fails unless the figures of a report that a run left follow from its records. Another version of Kelvin may compute
+/// figures differently; then it is not known whether they are true.
 pub(super) fn demand_figures(report: &Report) -> anyhow::Result<()> {
     anyhow::ensure!(
         figures_follow(report),
@@ -135,7 +135,7 @@ pub(super) fn demand_figures(report: &Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Checks the commit out and computes the fingerprints that a report of it has to have.
+/// Checks the commit out and computes the fingerprints that its report should have.
 fn against(
     (registry, config): (Registry, &Config),
     (repo, commit): (&Repository, Oid),
@@ -183,7 +183,7 @@ fn against(
         let exclude = asked::not_pipeline(&base, &sides, &out);
         pipeline::committed(&base.root, &base.fingerprint, &exclude)
     };
-    // A run leaves its own output folder out of the fingerprint, wherever that folder lies.
+    // A run excludes its own output folder from the fingerprint, at any position.
     let inside = code(base.root.join("kelvin"))?;
     let Some(stored) = report.run.fingerprints.pipeline else {
         against.unknown = against.unknown.or(Some(NO_CODE.to_owned()));
@@ -203,7 +203,7 @@ fn against(
     Ok(against)
 }
 
-/// The probe of a report that has only one: perhaps only this probe was asked for.
+/// The only probe of a report; the run may have measured only this probe.
 fn only_probe(report: &Report) -> Option<&'static str> {
     let mut names = report.probes.iter().map(|(name, _)| name);
     let first = names.next()?;
@@ -213,8 +213,8 @@ fn only_probe(report: &Report) -> Option<&'static str> {
     Some(report.probes.kind(first)?.name())
 }
 
-/// Why a report may differ from its commit in settings and cases, judging by the head: a file that says what is
-/// measured is not in git as it is in the work tree.
+/// Why settings and cases of a report may differ from its commit, judging by the head: a file that says what is
+/// measured differs between git and the work tree.
 fn of_no_commit(
     repo: &Repository,
     config: &Config,
@@ -236,8 +236,8 @@ fn of_no_commit(
     }))
 }
 
-/// The sentence that says that nobody knows whether the base's report belongs to its commit. It is a warning where only
-/// the report's own statements prevent the check, and the head makes no such statement.
+/// The sentence that it is not known whether the base's report belongs to its commit. It is a warning only if nothing
+/// but statements in this report prevents the check, and the head has no such statement.
 pub(super) fn unchecked_base(
     provenance: &Provenance,
     base: &Report,
@@ -252,7 +252,7 @@ pub(super) fn unchecked_base(
     Some(reason(ReasonCode::BaseNotChecked, effect, &text))
 }
 
-/// Whether the figures of a report are those that its records give.
+/// Whether the figures of a report follow from its records.
 pub(super) fn figures_follow(report: &Report) -> bool {
     let changed = record::recompute("", report.clone()).changed;
     let is_close = |one: Option<f64>, other: Option<f64>| match (one, other) {

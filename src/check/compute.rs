@@ -1,4 +1,4 @@
-//! Measures another commit: its own code, its own cases or those of the head, in a folder of its own; and says where
+//! Measures another commit in its own folder: its code, with its own cases or with the cases of the head. Reports if
 //! that is impossible.
 
 use std::fs;
@@ -21,7 +21,7 @@ use kelvin_run::config::{Config, GateOverrides, Overrides};
 use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
-/// The commit to measure, and what of it.
+/// The commit to measure, and which of its items.
 #[derive(Clone, Copy)]
 pub(super) struct WantedItems<'a> {
     /// The kinds of probes that the program knows.
@@ -30,20 +30,20 @@ pub(super) struct WantedItems<'a> {
     pub(super) commit: (&'a Repository, Oid),
     /// The token and the hint for fetching missing files of the commit.
     pub(super) fetched_with: (Option<&'a Login>, &'a Hint),
-    /// The one probe that is asked for.
+    /// The probe to measure; none for all probes.
     pub(super) probe: Option<&'static str>,
     /// The share of the items.
     pub(super) shard: Option<Shard>,
-    /// The seed of the head; set where items of the head replace those of the commit.
+    /// The seed of the head; set if items of the head replace those of the commit.
     pub(super) of_the_head: Option<u64>,
 }
 
-/// Checks a commit out beside the work tree and measures it there, as often as the head or `baseline.repeats` says. The
-/// cache may answer; whoever compares with the result has to look how often it did.
+/// Checks a commit out into a folder beside the work tree and measures it there, as often as the head or
+/// `baseline.repeats` says. Answers may come from the cache; the caller has to check how many did.
 ///
 /// # Errors
 ///
-/// Where the commit cannot be checked out, or its check is impossible.
+/// Fails if the commit cannot be checked out, or cannot be checked.
 pub(super) fn commit(
     config: &Config,
     what: WantedItems<'_>,
@@ -70,7 +70,7 @@ pub(super) fn commit(
 ///
 /// # Errors
 ///
-/// Where the commit cannot be checked out, the items cannot be put there, or the check is impossible.
+/// Fails if the commit cannot be checked out, the items cannot be put there, or the check is impossible.
 pub(super) fn on_items_of_the_head(
     config: &Config,
     what: WantedItems<'_>,
@@ -92,7 +92,7 @@ pub(super) fn on_items_of_the_head(
     })
 }
 
-/// Some items of a commit, while they are measured beside the head.
+/// Some items of a commit, while they are measured together with the head.
 pub(super) struct ItemsBeside<'s, 'a> {
     stage: &'s mut Stage<'a>,
     has_begun: bool,
@@ -103,7 +103,7 @@ impl ItemsBeside<'_, '_> {
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on.
+    /// Fails if the run cannot continue.
     pub(super) fn run(&mut self, wanted: &WantedRepeats) -> anyhow::Result<Report> {
         if !self.has_begun {
             self.has_begun = true;
@@ -114,12 +114,12 @@ impl ItemsBeside<'_, '_> {
     }
 }
 
-/// Checks a commit out beside the work tree, and measures some of its items there as `then` asks for. The cache is not
-/// used, since its answers are of another day.
+/// Checks a commit out into a folder beside the work tree, and measures there the items that `then` asks for. The cache
+/// is not used, since its answers may be older than those of the head.
 ///
 /// # Errors
 ///
-/// Where the commit cannot be checked out, or its check is impossible; and the error of `then`.
+/// Fails if the commit cannot be checked out, if its check is impossible, or if `then` fails.
 pub(super) fn beside<T>(
     config: &Config,
     what: WantedItems<'_>,
@@ -197,8 +197,9 @@ pub(super) fn replace(base: &mut Report, again: Report) {
     }
 }
 
-/// A pipeline may be the same process whatever commit is checked out: a base that is measured beside its change is then
-/// the change. Why the base cannot be measured now, where `baseline.compute` asks for it; none where it can be.
+/// Why the base cannot be measured now although `baseline.compute` asks for it; none if it can be measured. A pipeline
+/// may be a running service that does not depend on the checked-out commit. Then a measurement of the base would
+/// measure the change instead.
 pub(super) fn same_service(base: &Config, head: &Config) -> Option<String> {
     if !head.baseline.compute {
         return None;
@@ -212,7 +213,7 @@ pub(super) fn same_service(base: &Config, head: &Config) -> Option<String> {
     })
 }
 
-/// The same as a notice.
+/// The same reason as a notice.
 pub(super) fn same_service_notice(config: &Config) -> Option<Notice> {
     Some(Notice::new(
         Code::own("same_service"),
@@ -220,11 +221,11 @@ pub(super) fn same_service_notice(config: &Config) -> Option<Notice> {
     ))
 }
 
-/// Replaces the files of the base's items by those of the head's. `written`: the files of the base.
+/// Replaces the files of the base's items by the files of the head's items. `written`: the files of the base.
 ///
 /// # Errors
 ///
-/// Where the items of a side cannot be read, or those of the head lie outside of the repository.
+/// Fails if the items of a side cannot be read, or if those of the head lie outside the repository.
 fn put_items(
     head: &Config,
     repo: &Repository,
@@ -255,7 +256,7 @@ fn put_items(
     Ok(())
 }
 
-/// The files that the items are read from.
+/// The files from which the items are read.
 fn item_files(
     config: &Config,
     registry: Registry,

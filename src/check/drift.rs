@@ -15,7 +15,7 @@ use kelvin_record::settings::Anchor;
 use kelvin_record::{ComparedSide, Viewpoint};
 use kelvin_run::config::Config;
 
-/// Compares with the anchor, where the configuration names one, and tells which metrics drifted too far.
+/// Compares with the anchor, if the configuration names one, and says which metrics drifted too far.
 pub(super) fn judge_drift(
     request: &GateRequest,
     config: &Config,
@@ -50,7 +50,7 @@ fn compared(config: &Config, anchored: &Anchored, wanted: &Anchor, head: &Report
     if let Some(why) = differences(&anchored.report, head).incomparable {
         return none(format!("{anchor} cannot be compared: {why}"));
     }
-    // The anchor was judged with the labels of its time. If labels were corrected since, both sides are compared by
+    // The anchor was judged with the labels of its time. If labels were corrected since, both sides are compared with
     // today's labels.
     let reading = Viewpoint {
         labels: ComparedSide::Head,
@@ -68,7 +68,7 @@ fn compared(config: &Config, anchored: &Anchored, wanted: &Anchor, head: &Report
     }
 }
 
-/// Names the report: "the anchor 3f2a1c0 (tag `v1.2`, 12 merges before the base)".
+/// Describes the report: "the anchor 3f2a1c0 (tag `v1.2`, 12 merges before the base)".
 fn words(anchored: &Anchored, wanted: &Anchor) -> String {
     let count = |count: i64, one: &str| match count {
         1 => format!("1 {one}"),

@@ -9,10 +9,10 @@ use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_run as run;
 
-/// How many items are examined: a pipeline that takes a path for the text does so for each.
+/// How many items are examined: a pipeline that takes a path for the text does so for every item.
 const LOOKED_AT: usize = 20;
 
-/// A notice for each folder of answers with such an output, about the first item that has one.
+/// A notice for each folder of answers with such an output; it names the first item that has one.
 pub(super) fn notices(answers: &[(PathBuf, Vec<String>)]) -> Vec<Notice> {
     let first = |(out, items): &(PathBuf, Vec<String>)| {
         let mut items = items.iter().take(LOOKED_AT);
@@ -35,8 +35,8 @@ pub(crate) fn is_in(folder: &Path) -> bool {
     }
 }
 
-/// Whether an output contains a text, in upper or lower case. The end of a path is enough: a program may name the
-/// folders before it in another way.
+/// Whether an output contains a text, ignoring case. The end of a path is enough, because a program may write its
+/// beginning differently.
 fn tells(output: &str, end: &str) -> bool {
     let end = end.to_lowercase();
     let has = |text: &str| text.to_lowercase().contains(&end);

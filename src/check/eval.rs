@@ -14,7 +14,7 @@ use kelvin_retrieval::EvalRequest;
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) with file and line where one of the files is wrong.
+/// A [`Misuse`](kelvin_base::exit::Misuse) with file and line if one of the files is wrong.
 pub(crate) fn eval(registry: Registry, request: &EvalRequest) -> anyhow::Result<Report> {
     let clock = Clock::start();
     let evaluation = kelvin_retrieval::evaluate(request)?;
@@ -25,7 +25,8 @@ pub(crate) fn eval(registry: Registry, request: &EvalRequest) -> anyhow::Result<
     Ok(Report::new(run, probes, found.metrics, found.notices))
 }
 
-/// What a report says of a run that another program has made: no pipeline was called, and nothing was drawn.
+/// The settings in the report of a run that another program has made: no pipeline was called, and no random choice was
+/// made.
 pub(super) fn made_elsewhere(clock: &Clock, configuration: Digest, commit: Option<String>) -> Run {
     Run {
         ending: Ending::Complete,
@@ -46,7 +47,7 @@ pub(super) fn made_elsewhere(clock: &Clock, configuration: Digest, commit: Optio
     }
 }
 
-/// The commit of the working directory, where it lies in a repository.
+/// The commit of the working directory, if it is in a repository.
 fn commit() -> Option<String> {
     let repo = baseline::open(Path::new(".")).ok()?;
     let head = repo.head().ok()?.peel_to_commit().ok()?;

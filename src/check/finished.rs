@@ -1,4 +1,4 @@
-//! Judges a finished report, such as one that was joined from shards.
+//! Judges a finished report, such as a report that was joined from shards.
 
 use std::path::Path;
 
@@ -15,11 +15,11 @@ use kelvin_gate::report::Report;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 
-/// Judges the report in a file. The verdict is written beside it, unless another folder was named.
+/// Judges the report in a file. The verdict is written to the folder of the file, unless another folder is given.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the file is no report, or is the report of a shard; otherwise as [`super::gate()`].
+/// A [`Misuse`] if the file is not a report, or is the report of a shard; otherwise fails like [`super::gate()`].
 pub(super) fn gate(
     request: &GateRequest,
     file: &Path,
@@ -64,7 +64,7 @@ pub(super) fn gate(
     report.run.session.decision = judgement.decision();
     let judgement = request.check.masked_judgement(judgement)?;
     let report = match request.check.is_shared {
-        // Whoever has measured it may have kept more than the rules of this job let others read.
+        // The job that measured the report may have stored more texts than the rules of this job allow people to read.
         true => {
             let report = request.check.written_report(report, &config)?;
             write::over(&report, &out)?;
@@ -76,7 +76,7 @@ pub(super) fn gate(
     written(Checked::of(report, out), judgement, None)
 }
 
-/// A report that can no longer be extended.
+/// A report that stays unchanged, because nothing can be run again.
 struct Finished(Report);
 
 impl JudgedSide for Finished {

@@ -23,7 +23,7 @@ use kelvin_run::config::{Config, Overrides};
 ///
 /// # Errors
 ///
-/// As [`super::check`]; and where a baseline that was named cannot be read.
+/// Fails like [`super::check`], or if the named baseline cannot be read.
 pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Result<Judged> {
     if let Some(file) = &request.report {
         return finished::gate(request, file, observer);
@@ -57,7 +57,7 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
     })
 }
 
-/// The judgement of a change that needs no run; none where it needs one.
+/// The judgement of a change that needs no run; none if it needs one.
 fn without_a_run(request: &GateRequest, observer: &dyn Observer) -> anyhow::Result<Option<Judged>> {
     let config = request
         .check
@@ -73,8 +73,8 @@ fn without_a_run(request: &GateRequest, observer: &dyn Observer) -> anyhow::Resu
     harmless::gate(request, &config, observer)
 }
 
-/// Refuses a base by a name that does not exist. Without a base there is nothing to compare with and the gate may pass,
-/// so a misspelt name would pass too.
+/// Fails if the named base does not exist. Without a base there is nothing to compare with and the gate may pass, so a
+/// misspelt name would pass too.
 fn demand_base(request: &GateRequest, config: &Config) -> anyhow::Result<()> {
     let (Some(asked), Ok(repo)) = (&request.hint.asked, baseline::open(&config.root)) else {
         return Ok(());

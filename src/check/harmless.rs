@@ -1,5 +1,6 @@
-//! A change that touches only files that the configuration of its base lists as harmless is `unaffected`: nothing is
-//! run for it, and its figures are those that are kept for the base. Whatever is not known lets the check run.
+//! Decides whether a change can be `unaffected`: it touches only files that the configuration of its base lists as
+//! harmless. Then no pipeline is run, and the figures stored for the base count for the change. In case of doubt, the
+//! check is run.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,11 +26,11 @@ use kelvin_run as run;
 use kelvin_run::config::{Config, Harmless, NamedPaths, always_affects};
 use kelvin_run::{Event, Observer};
 
-/// Whether a change needs a run.
+/// Says whether a change needs a run.
 pub(super) enum Needed {
-    /// Nothing is listed, or nothing is compared: there is nothing to say about it.
+    /// The configuration lists no harmless files, or there is no base, so the question does not arise.
     Unasked,
-    /// A run is needed, and why, in words that follow "since".
+    /// A run is needed; the text is the reason, in words that follow "since".
     Run(String),
     /// No run is needed.
     Nothing(Box<UnaffectedChange>),
@@ -37,18 +38,18 @@ pub(super) enum Needed {
 
 /// A change that needs no run.
 pub(super) struct UnaffectedChange {
-    /// The report of the base, as that of the change.
+    /// The report of the base, used as the report of the change.
     pub(super) report: Report,
     /// The judgement.
     pub(super) judgement: Judgement,
 }
 
-/// Judges a change that needs no run, and writes the files of its report; none where it has to be run. The log says why
-/// a change of a configuration with such a list is run.
+/// Judges a change that needs no run, and writes the files of its report; none if the change has to be run. If the
+/// configuration lists harmless files, the log says why a run is needed.
 ///
 /// # Errors
 ///
-/// Where the files cannot be written.
+/// Fails if the files cannot be written.
 pub(super) fn gate(
     request: &GateRequest,
     config: &Config,
@@ -78,9 +79,9 @@ pub(super) fn gate(
     settle::written(Checked::of(report, out), judgement, None).map(Some)
 }
 
-/// Whether a change needs a run.
+/// Finds out whether a change needs a run.
 pub(super) fn needed(request: &GateRequest, config: &Config) -> Needed {
-    // A change that brings a list, or takes it away, edits the configuration and is run anyway.
+    // A change that adds or removes the list edits the configuration, so it is run anyway.
     let is_listed = request.by_the_base || !config.harmless.is_empty();
     if !is_listed || !is_compared(request, config) {
         return Needed::Unasked;
@@ -92,8 +93,8 @@ pub(super) fn needed(request: &GateRequest, config: &Config) -> Needed {
     }
 }
 
-/// Whether a whole check is compared with a base. The report of a push is kept for later changes, so a push is measured
-/// whatever it touches.
+/// Whether a whole check is compared with a base. The report of a push is stored for later changes, so a push is always
+/// measured.
 fn is_compared(request: &GateRequest, config: &Config) -> bool {
     let check = &request.check;
     let is_whole = check.only.is_empty() && check.probe.is_none() && check.shard.is_none();
@@ -106,11 +107,11 @@ fn is_compared(request: &GateRequest, config: &Config) -> bool {
     is_whole && check.mode == CheckMode::Run && !is_push && has_a_base
 }
 
-/// The change, where it needs no run; the inner error says why it does.
+/// The change, if it needs no run; the inner error says why it needs one.
 ///
 /// # Errors
 ///
-/// Where that is not known.
+/// The outer error: it is not known whether a run is needed.
 fn unaffected(
     request: &GateRequest,
     config: &Config,
@@ -148,7 +149,7 @@ fn unaffected(
         Ok(found) => found,
         Err(why) => return Ok(Err(why)),
     };
-    // The options of a command may ask for another measurement than the file.
+    // The command line options may ask for a different measurement than the file.
     let is_as_written = request.by_the_base || config.measured() == base.measured();
     let is_same = report.run.fingerprints.config == base.measured() && is_as_written;
     let is_whole = report.run.ending == Ending::Complete
@@ -161,7 +162,7 @@ fn unaffected(
         )));
     }
     let policy = Policy::of(&config.gate, config.baseline.require);
-    // What the base misses already is no news of this change, but green would say that it is kept.
+    // A gate that already fails on the base is not caused by this change, but a green result would say that it passes.
     let missed = report.metrics.iter().find(|(id, metric)| {
         policy.min(id).is_some_and(|min| match metric.direction {
             Direction::Lower => metric.value.is_none_or(|value| value > min),
@@ -185,7 +186,7 @@ fn unaffected(
     })))
 }
 
-/// The touched files, apart from those that Kelvin writes itself.
+/// The touched files, without those that Kelvin writes itself.
 fn not_of_kelvin<'t>(
     request: &GateRequest,
     config: &Config,
@@ -207,7 +208,7 @@ fn not_of_kelvin<'t>(
         .collect()
 }
 
-/// Why one of the touched files may change an answer; none where none may.
+/// Why one of the touched files may change an answer; none if no file may.
 fn affecting(
     request: &GateRequest,
     (config, base, text): (&Config, &Config, &str),
@@ -252,16 +253,17 @@ fn affecting(
     Ok(first.map(|(path, why)| format!("{} may change an answer: {why}", shown(path))))
 }
 
-/// What leads to a file although the configuration does not name it.
+/// Links and scripts that lead to a file although the configuration does not name the file.
 pub(super) struct Mentions {
-    /// The links, each with the place that it leads to.
+    /// The links, each with the path to which it points.
     links: Vec<(PathBuf, PathBuf)>,
-    /// The scripts of the pipeline, of judges and checks, each with its text.
+    /// The texts of the scripts that belong to the pipeline, to judges or to checks.
     scripts: Vec<(PathBuf, String)>,
 }
 
 impl Mentions {
-    /// Collects them from the files that are not listed themselves: a page may well name another page.
+    /// Collects links and scripts from the files that are not listed as harmless: one listed page may name another
+    /// page.
     pub(super) fn of(
         config: &Config,
         list: &Harmless,
@@ -282,9 +284,9 @@ impl Mentions {
         }
     }
 
-    /// What leads to a path; none where nothing does.
+    /// The link or script that leads to a path; none if there is no such link or script.
     pub(super) fn why(&self, path: &Path) -> Option<String> {
-        // What the pipeline reads through a link lies elsewhere than its name says.
+        // A file that is read through a link has another path than its name suggests.
         let link = self.links.iter().find(|(_, to)| path.starts_with(to));
         if let Some((link, _)) = link {
             return Some(format!("the link `{}` leads to it", link.display()));
@@ -296,8 +298,9 @@ impl Mentions {
     }
 }
 
-/// Notes about patterns of `harmless` that list no file of the commit that is checked out, or list one that may change an
-/// answer, whose edits are run all the same. `items`: the files of the items. Empty without a repository.
+/// Notes about patterns of `harmless` that match no file of the checked-out commit, or that match a file that may
+/// change an answer; in spite of the pattern, a change of such a file is run. `items`: the files of the items. Empty
+/// without a repository.
 pub(super) fn doubtful(config: &Config, items: Vec<PathBuf>) -> Vec<Notice> {
     match config.harmless.is_empty() {
         true => Vec::new(),
@@ -350,7 +353,7 @@ fn doubts(config: &Config, items: Vec<PathBuf>) -> anyhow::Result<Vec<Notice>> {
     Ok(told)
 }
 
-/// Whether a text has a file name as a word of its own.
+/// Whether a text contains a file name as a separate word.
 fn names(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     text.match_indices(name).any(|(at, _)| {
@@ -369,8 +372,8 @@ pub(super) struct ReadFiles {
 }
 
 impl ReadFiles {
-    /// Collects them. `text`: the configuration of the base, which is that of the change as well unless the change edits
-    /// it.
+    /// Collects these files. `text`: the configuration of the base, which is also the configuration of the change
+    /// unless the change edits it.
     fn of(
         request: &GateRequest,
         (config, base, text): (&Config, &Config, &str),
@@ -381,8 +384,8 @@ impl ReadFiles {
         Self::with(items, (config, base, text), (&touched.top, &touched.below))
     }
 
-    /// The same with the files of the items. The places are the top of the repository and the folder of the
-    /// configuration within it.
+    /// Adds the files of the items. The two paths are the top of the repository and the folder of the configuration
+    /// within it.
     pub(super) fn with(
         items: Vec<PathBuf>,
         (config, base, text): (&Config, &Config, &str),
@@ -408,7 +411,7 @@ impl ReadFiles {
         })
     }
 
-    /// Why a path belongs to what is measured; none where it does not.
+    /// Why a path belongs to the measured things; none if it does not belong to them.
     pub(super) fn why(&self, path: &Path) -> Option<String> {
         if path == self.own {
             return Some("it is the configuration".to_owned());
@@ -431,7 +434,7 @@ fn within(top: &Path, path: &Path) -> Vec<PathBuf> {
     both
 }
 
-/// The report that is kept for the base; the inner error says why there is none that serves.
+/// The report that is stored for the base; the inner error says why there is none that can be used.
 fn kept(
     request: &GateRequest,
     config: &Config,
@@ -463,7 +466,7 @@ fn kept(
     })
 }
 
-/// The report of the base as that of the change, marked as a copy.
+/// A copy of the base's report as the report of the change, marked as a copy.
 fn copied(
     (config, dirty): (&Config, bool),
     base: Report,
@@ -498,7 +501,7 @@ fn copied(
     report
 }
 
-/// The first of some paths, with the number of the others.
+/// The first of some paths, and how many others there are.
 fn counted(paths: &[&Path]) -> String {
     let first = paths.first().map(|path| format!("`{}`", path.display()));
     let first = first.unwrap_or_default();

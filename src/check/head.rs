@@ -1,4 +1,4 @@
-//! The side that a gate judges.
+//! The side that a gate judges: the head.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use kelvin_gate::report::Report;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 
-/// Other settings by which the same code is measured.
+/// Other settings with which the same code is measured.
 pub(super) struct OtherSettings<'a> {
     /// The text of the configuration.
     pub(super) text: &'a str,
-    /// The folder that everything a check reads or runs is taken from.
+    /// The folder from which a check reads and runs everything.
     pub(super) rules: &'a Path,
-    /// Whether the cache is bypassed, because its results were found by other checks.
+    /// Whether the cache is bypassed, because its results come from other checks than the new ones.
     pub(super) no_cache: bool,
 }
 
@@ -27,13 +27,13 @@ pub(super) trait JudgedSide {
     /// How many calls of the pipeline were made so far.
     fn invocations(&self) -> usize;
 
-    /// Whether the cases of this side, and those of the base beside it, can be run again.
+    /// Whether the cases of this side, and the cases of the base together with them, can be run again.
     fn can_be_run(&self) -> bool;
 
-    /// Measures again relative to the stored answers of the base, where a probe needs both sides.
+    /// Measures again, compared with the stored answers of the base, if a probe needs both sides.
     fn against(&mut self, base: &Report) -> anyhow::Result<()>;
 
-    /// Measures the same code by other settings, and passes the result to `judge`; none where nothing can be run.
+    /// Measures the same code with other settings, and passes the result to `judge`; none if no pipeline can be run.
     fn measured_by(
         &self,
         settings: &OtherSettings<'_>,
@@ -41,7 +41,7 @@ pub(super) trait JudgedSide {
         judge: &mut dyn FnMut(&mut dyn JudgedSide, &Config) -> anyhow::Result<Judgement>,
     ) -> anyhow::Result<Option<Judgement>>;
 
-    /// What a reader of the verdict must know of a measurement that was not made for this verdict.
+    /// Differences for the reader of the verdict if the measurement was not made for this verdict.
     fn differences(&self, config: &Config) -> Vec<Difference> {
         let _ = config;
         Vec::new()

@@ -1,7 +1,7 @@
-//! The items of the head on the code of the base: cases that a change edits are run with the old code too, so that they
-//! are paired like any other and a drop cannot hide in them.
+//! Runs the code of the base on items of the head: cases that a change edits are run with the old code too, so that
+//! they are paired like all others and cannot hide a drop.
 //!
-//! Cases that the change adds are not run with the old code: a hundred easy ones would water down a drop in the others.
+//! Cases that the change adds are not run with the old code: many easy new cases would dilute a drop in the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -19,18 +19,18 @@ use kelvin_record::{CaseValue, Ending, Metric};
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 
-/// The questions that the base was asked in addition to its stored answers.
+/// The calls that were made with the code of the base, in addition to its stored answers.
 #[derive(Default)]
 pub(super) struct AskedOfTheBase {
-    /// How many calls the questions took.
+    /// How many calls were made with the code of the base.
     pub(super) calls: usize,
-    /// The seed of the head, where the base has answered: from then on it has the items of the head.
+    /// The seed of the head, if the base has answered: from then on the base is measured on the items of the head.
     pub(super) seed: Option<u64>,
-    /// The items whose stored answers stay.
+    /// The items whose stored answers are kept.
     pub(super) left: BTreeSet<String>,
-    /// The note about these questions for the verdict.
+    /// The note about the calls with the code of the base, for the verdict.
     pub(super) told: Option<Difference>,
-    /// The change's effect on the items, which is no longer visible once they are paired.
+    /// How the change edited the items; this is no longer visible once the items are paired.
     pub(super) turnover: BTreeMap<String, Turnover>,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn ask_of_the_base(
     asked
 }
 
-/// The items on both sides for which the head has an input that the base was not asked.
+/// The items on both sides for which the input of the head differs from that of the base.
 fn asked_otherwise(old: &Measured<'_>, new: &Measured<'_>) -> Vec<String> {
     let mut names = BTreeSet::new();
     for (probe, items) in &new.items {
@@ -128,9 +128,9 @@ fn asked_otherwise(old: &Measured<'_>, new: &Measured<'_>) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// The items whose stored answers stay, and which so count as edited. One reason is a failure of the base: else
-/// somebody could remove a case from the comparison by an input that breaks both sides. The other is fewer cells than
-/// before: else an edit that removes the governing units could do the same.
+/// The items whose stored answers are kept, and which therefore count as edited. First, those on which the base fails:
+/// otherwise an input that breaks both sides would remove a case from the comparison. Second, those with fewer cells
+/// than before: otherwise an edit that removes the governing units would do the same.
 fn unfit(names: &[String], base: &Report, measured: &Report) -> BTreeSet<String> {
     let cells = |metric: Option<&Metric>, name: &str| -> usize {
         let value = metric.and_then(|metric| metric.per_case.get(name));

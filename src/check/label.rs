@@ -1,4 +1,4 @@
-//! Lets a person say which of two answers is better, and how far the judge agrees with people.
+//! Lets a person choose the better of two answers, and measures how far the judge agrees with people.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ use kelvin_record::RivalAnswers;
 use kelvin_run::config::{Config, Overrides};
 use kelvin_run::judge::calibration::PeopleRecord;
 
-/// The first part of the id of a person in the ledger.
+/// The prefix of a person's id in the ledger.
 const PERSON: &str = "person/";
-/// The beginning of the tag that names the two answers.
+/// The prefix of the tag that identifies a pair of answers.
 const PAIR: &str = "pair:";
 
 /// Which pairs are shown, and to whom.
@@ -25,11 +25,11 @@ const PAIR: &str = "pair:";
 pub(crate) struct LabelRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// What the command line changes in the configuration.
+    /// The changes that the command line makes to the configuration.
     pub(crate) overrides: Overrides,
     /// The report whose answers are shown: a file, a run of the history, or a revision.
     pub(crate) report: String,
-    /// What the person chooses by.
+    /// The criterion by which the person chooses.
     pub(crate) criterion: String,
     /// The name of the person.
     pub(crate) person: String,
@@ -37,33 +37,33 @@ pub(crate) struct LabelRequest {
     pub(crate) pairs: usize,
 }
 
-/// What a person says of two answers.
+/// A person's choice between two answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Preference {
-    /// The left one is better.
+    /// The left answer is better.
     Left,
-    /// The right one is better.
+    /// The right answer is better.
     Right,
-    /// Neither is.
+    /// Neither answer is better.
     Tie,
 }
 
-/// Two answers as they are shown: nothing tells which is whose.
+/// Two answers in the form in which they are shown, without a sign of their origin.
 #[derive(Clone, Debug)]
 pub(crate) struct BlindPair {
-    /// What was asked.
+    /// The question or the prompt of both answers.
     pub(crate) asked: String,
     /// The answer on the left.
     pub(crate) left: String,
     /// The answer on the right.
     pub(crate) right: String,
-    /// What names the two answers in the ledger.
+    /// The tag of the two answers in the ledger.
     pub(crate) tag: String,
     place: usize,
     is_exchanged: bool,
 }
 
-/// The pairs of a report, and what was chosen so far.
+/// The pairs of a report, and the choices so far.
 pub(crate) struct Labelling {
     config: Config,
     history: History,
@@ -71,11 +71,11 @@ pub(crate) struct Labelling {
     criterion: String,
     person: String,
     rivals: Vec<RivalAnswers>,
-    /// The places of the pairs that are shown, in their order, each with whether its sides are exchanged.
+    /// The pairs to show, by index, in order; the flag says whether the sides are exchanged.
     shown: Vec<(usize, bool)>,
 }
 
-/// The pair of answers, in the ledger.
+/// The tag of a pair of answers in the ledger.
 fn tag(rivals: &RivalAnswers) -> String {
     let fields = Fields::of("kelvin/label/pair/v1")
         .field("prompt", rivals.prompt_digest.bytes())
@@ -85,12 +85,12 @@ fn tag(rivals: &RivalAnswers) -> String {
 }
 
 impl Labelling {
-    /// Opens the pairs of a report. Which are shown, in which order and on which side, is drawn from the answers and
-    /// the person, so that somebody who stopped goes on with the same pairs.
+    /// Opens the pairs of a report. The choice of pairs, their order and their sides are drawn from the answers and the
+    /// person, so that somebody who stopped continues with the same pairs.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the report has no two answers to one prompt.
+    /// A [`Misuse`] if the report has no two answers to one prompt.
     pub(crate) fn open(request: &LabelRequest) -> anyhow::Result<Self> {
         let config = request.registry.configured(&request.overrides)?;
         let stored = side(request.registry, &request.report, &config.file)?.report;
@@ -139,16 +139,16 @@ impl Labelling {
         })
     }
 
-    /// How many pairs are shown in all.
+    /// How many pairs are shown in total.
     pub(crate) const fn pairs(&self) -> usize {
         self.shown.len()
     }
 
-    /// The pairs about which this person has said nothing yet, in their order.
+    /// The pairs on which this person has not yet decided, in order.
     ///
     /// # Errors
     ///
-    /// Where the ledger cannot be read.
+    /// Fails if the ledger cannot be read.
     pub(crate) fn open_pairs(&self) -> anyhow::Result<Vec<BlindPair>> {
         let own = self.grader();
         let filter = LedgerFilter {
@@ -183,11 +183,11 @@ impl Labelling {
         format!("{PERSON}{}/{}", self.person, self.criterion)
     }
 
-    /// Adds what the person says to the ledger, at once: who stops has lost nothing.
+    /// Adds the person's choice to the ledger immediately, so that nothing is lost when the person stops.
     ///
     /// # Errors
     ///
-    /// Where the ledger cannot be written.
+    /// Fails if the ledger cannot be written.
     pub(crate) fn put(&mut self, pair: &BlindPair, said: Preference) -> anyhow::Result<()> {
         let rivals = &self.rivals[pair.place];
         let judge_score = match (said, pair.is_exchanged) {
@@ -213,12 +213,12 @@ impl Labelling {
         }])
     }
 
-    /// How far the judge of the report agrees with people, by what they chose by. All choices in the ledger count that
-    /// are about pairs of this report, whoever made them.
+    /// How far the judge of the report agrees with people, for each criterion. Every choice in the ledger about a pair
+    /// of this report counts, by any person.
     ///
     /// # Errors
     ///
-    /// Where the ledger cannot be read.
+    /// Fails if the ledger cannot be read.
     pub(crate) fn agreement(&self) -> anyhow::Result<Vec<PeopleRecord>> {
         let by_tag: BTreeMap<String, &RivalAnswers> =
             self.rivals.iter().map(|pair| (tag(pair), pair)).collect();
@@ -250,11 +250,11 @@ impl Labelling {
         Ok(records.collect())
     }
 
-    /// Puts the records into the file of calibrations; none where there is nothing to keep.
+    /// Writes the records into the file of calibrations; none if there is nothing to write.
     ///
     /// # Errors
     ///
-    /// Where the file cannot be read or written.
+    /// Fails if the file cannot be read or written.
     pub(crate) fn keep(&self, records: &[PeopleRecord]) -> anyhow::Result<Option<PathBuf>> {
         if records.is_empty() {
             return Ok(None);
@@ -268,7 +268,7 @@ impl Labelling {
     }
 }
 
-/// A choice between two answers.
+/// A person's or the judge's choice between two answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Said {
     Other,

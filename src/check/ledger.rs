@@ -40,13 +40,13 @@ pub(super) fn entries(report: &Report) -> Vec<LedgerEntry> {
     entries
 }
 
-/// Adds the answers of a report that were graded again to the ledger beside a configuration.
+/// Adds regraded answers of a report to the ledger in the folder of a configuration.
 ///
 /// # Errors
 ///
-/// Where the database cannot be written.
+/// Fails if the database cannot be written.
 pub(crate) fn record(config: &Path, report: &Report) -> anyhow::Result<()> {
-    // The answers are older than their new grades.
+    // The grades are new although the answers are older.
     let now = Clock::start().started_at();
     let mut entries = entries(report);
     for entry in &mut entries {
@@ -58,11 +58,11 @@ pub(crate) fn record(config: &Path, report: &Report) -> anyhow::Result<()> {
     History::create(&folder(config)?)?.append(&entries)
 }
 
-/// The entries of the ledger beside a configuration; none where nothing was recorded yet.
+/// The entries of the ledger in the folder of a configuration; none if nothing was recorded yet.
 ///
 /// # Errors
 ///
-/// Where the database cannot be read.
+/// Fails if the database cannot be read.
 pub(crate) fn read(config: &Path, filter: &LedgerFilter) -> anyhow::Result<Vec<LedgerEntry>> {
     match History::open(&folder(config)?)? {
         Some(history) => history.ledger(filter),
@@ -70,11 +70,11 @@ pub(crate) fn read(config: &Path, filter: &LedgerFilter) -> anyhow::Result<Vec<L
     }
 }
 
-/// Removes what was recorded before a time, which is RFC 3339 in UTC. Returns how many entries it removed.
+/// Removes entries that were recorded before a time, given as RFC 3339 in UTC. Returns how many it removed.
 ///
 /// # Errors
 ///
-/// Where the database cannot be written.
+/// Fails if the database cannot be written.
 pub(crate) fn prune(config: &Path, before: &str) -> anyhow::Result<usize> {
     match History::open(&folder(config)?)? {
         Some(mut history) => history.prune_ledger(before),
@@ -87,17 +87,17 @@ pub(crate) fn prune(config: &Path, before: &str) -> anyhow::Result<usize> {
 pub(crate) struct Imported {
     /// How many entries were added.
     pub(crate) added: usize,
-    /// How many were in the ledger already, as where somebody imports their own export.
+    /// How many were already in the ledger, e.g. when somebody imports their own export.
     pub(crate) known: usize,
-    /// The lines that are no entries, each with the reason.
+    /// The lines that are not valid entries, each with the reason.
     pub(crate) skipped: Vec<(usize, String)>,
 }
 
-/// Adds the entries of a file of JSON lines; lines that are no entries are skipped and counted.
+/// Adds the entries of a file of JSON lines; lines that are not valid entries are skipped and counted.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the file cannot be read, and where the database cannot be written.
+/// A [`Misuse`] if the file cannot be read; any other error if the database cannot be written.
 pub(crate) fn import(config: &Path, file: &Path) -> anyhow::Result<Imported> {
     let bytes = std::fs::read(file)
         .map_err(|error| Misuse::new(format!("failed to read `{}`: {error}", file.display())))?;
@@ -126,7 +126,7 @@ pub(crate) fn import(config: &Path, file: &Path) -> anyhow::Result<Imported> {
 }
 
 /// The entries that are not among the known ones. Two repeats of a run may have equal entries, so each known entry
-/// stands for one of the new ones only.
+/// cancels only one new entry.
 fn without(entries: Vec<LedgerEntry>, known: &[LedgerEntry]) -> anyhow::Result<Vec<LedgerEntry>> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for entry in known {

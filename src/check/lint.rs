@@ -1,4 +1,4 @@
-//! Problems of a configuration and of the files that it names: everything is read, and nothing is run.
+//! Finds problems of a configuration and of the files that it names: all of them are read, but nothing is run.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(crate) struct Linted {
     pub(crate) read: Vec<String>,
     /// The notices that a run would show as well.
     pub(crate) notices: Vec<Notice>,
-    /// Why the configuration cannot be run; several reasons where they were found independently.
+    /// Why the configuration cannot be run; several reasons if they were found independently.
     pub(crate) problems: Vec<anyhow::Error>,
 }
 
@@ -35,7 +35,7 @@ impl Linted {
         self.problems.is_empty()
     }
 
-    /// Everything that prevents a run, one by one.
+    /// The errors that prevent a run, one by one.
     pub(crate) fn errors(&self) -> Vec<Finding> {
         let each = self.problems.iter().flat_map(|error| {
             let misuse = error
@@ -51,8 +51,8 @@ impl Linted {
         });
         let here = std::env::current_dir().unwrap_or_default();
         each.map(|mut finding| {
-            // The path is relative to the working directory, as a person would write it and an editor that was started
-            // there finds it.
+            // The path is relative to the working directory, as a person would write it and an editor started there can
+            // open it.
             let below = finding.file.as_deref();
             let below = below.and_then(|file| file.strip_prefix(&here).ok());
             finding.file = below.map(Path::to_path_buf).or(finding.file);
@@ -86,7 +86,7 @@ impl Linted {
                     let (one, several) = kind.nouns();
                     let noun = if count == 1 { one } else { several };
                     let known = || format!("{count} {noun}");
-                    // Whoever observes the others has their items, which are counted there.
+                    // A probe that observes others uses their items, and the items are counted there.
                     if !kind.observes() {
                         self.read.push(items.unknown().unwrap_or_else(known));
                     }
@@ -111,7 +111,7 @@ impl Linted {
     }
 }
 
-/// The problem of a probe that asks for more runs of each item than are made: it would have no figure at all.
+/// The problem of a probe that needs more runs of each item than are configured: it would have no figure at all.
 fn too_few_runs(config: &Config) -> Option<anyhow::Error> {
     let (wanted, made) = (config.live_runs()?, config.repeats);
     if wanted <= made {

@@ -1,4 +1,4 @@
-//! The comparisons of the gate between two sides, and the re-runs between them.
+//! Compares the two sides for the gate, and runs doubtful cases again between the comparisons.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +14,14 @@ use kelvin_gate::report::Report;
 use kelvin_gate::verdict::Verdict;
 use kelvin_gate::{Gate, Judgement, Next, align};
 
-/// The two sides while the gate compares them and has doubtful cases run again.
+/// The two sides while the gate compares them and doubtful cases are run again.
 pub(super) struct Looking<'l> {
     pub(super) side: &'l mut dyn JudgedSide,
     pub(super) base: &'l mut Report,
-    /// The items whose stored answers of the base are not replaced.
+    /// The items for which the stored answers of the base are not replaced.
     pub(super) stays: &'l BTreeSet<String>,
     pub(super) head: Report,
-    /// Whether they are compared without the texts of answers.
+    /// Whether the sides are compared without the texts of answers.
     pub(super) withheld: bool,
     pub(super) gate: Gate<'l>,
     /// Other stored reports of the base's code.
@@ -29,7 +29,7 @@ pub(super) struct Looking<'l> {
     pub(super) allowance: Allowance,
     /// How many calls the re-runs of the base took.
     pub(super) base_reruns: usize,
-    /// The note that the budget did not suffice for any re-run.
+    /// The note that the budget was too small for any re-run.
     pub(super) too_small: Option<Difference>,
 }
 
@@ -37,15 +37,15 @@ pub(super) struct Looking<'l> {
 pub(super) enum ComparisonEnding {
     /// The gate has reached a verdict.
     Verdict(Box<Verdict>),
-    /// Nobody knows what was measured.
+    /// It is not known what was measured.
     Unknown(Box<Judgement>),
-    /// The base has to be run again, and must be checked out for that.
+    /// The base has to be run again, and must be checked out first.
     Base(Rerun),
 }
 
 impl Looking<'_> {
-    /// Asks the gate, and runs what it requests, until there is a verdict. `beside`: the base, once it is checked out,
-    /// with the re-run that was requested then.
+    /// Runs the gate, and makes the re-runs that it requests, until there is a verdict. `beside`: the checked-out base,
+    /// with the re-run that was requested when it was checked out.
     pub(super) fn look(
         &mut self,
         beside: Option<(&mut ItemsBeside<'_, '_>, Rerun)>,
@@ -79,7 +79,7 @@ impl Looking<'_> {
                         Next::Verdict(verdict) => return Ok(ComparisonEnding::Verdict(verdict)),
                         Next::Rerun(rerun) => rerun,
                     };
-                    // The pipeline would give the kept answers again, and they would count as one run.
+                    // The pipeline would repeat its cached answers, and they would count as one run.
                     asked.head.retain(|name, _| !kept.contains(name.as_str()));
                     asked.base.retain(|name, _| !self.stays.contains(name));
                     let there = beside_the_head.as_ref();
@@ -98,7 +98,7 @@ impl Looking<'_> {
                 self.base_reruns = again.run.session.cost.invocations;
                 beside_the_head = Some(again.clone());
                 compute::replace(self.base, again);
-                // The head was measured relative to the old answers of the base, so this is repeated.
+                // The head was measured against the old answers of the base, so this is repeated.
                 self.side.against(self.base)?;
             }
             if !rerun.head.is_empty() {
@@ -113,7 +113,7 @@ impl Looking<'_> {
         }
     }
 
-    /// The note that the gate would run something again if the configured number of calls were larger.
+    /// The note that the gate would run some cases again if the configured number of calls were larger.
     fn bought_nothing(
         &self,
         comparison: &Comparison<'_>,
@@ -128,7 +128,7 @@ impl Looking<'_> {
     }
 }
 
-/// Why it is not known what was measured; none where it is known.
+/// Why it is not known what was measured; none if it is known.
 pub(super) fn unknown(head: &Report) -> Option<Judgement> {
     let why = stage::why_nothing_is_shown(head)?;
     let verdict = Verdict::unmeasured(why);

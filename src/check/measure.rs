@@ -1,5 +1,5 @@
-//! The settings of the base: a change that edits what is measured is also judged by the old settings and checks, on its
-//! own code and its own cases, and the worse verdict counts.
+//! Judges a change by the settings of the base as well: if the change edits the definition of what is measured, its
+//! code and its cases are also measured with the old settings and checks, and the worse verdict counts.
 
 use std::path::Path;
 
@@ -21,27 +21,27 @@ use kelvin_run::config;
 use kelvin_run::config::{Config, Edited, Overrides};
 use kelvin_system::git::Oid;
 
-/// Settings that change how much is measured, and not what a figure means.
+/// Settings that change how much is measured, but not the meaning of a figure.
 const OF_EFFORT: [&str; 2] = ["repeats", "fingerprint"];
 
-/// The old settings, and the old files that say what is measured.
+/// The old settings, and the old versions of the files that define what is measured.
 pub(super) struct SettingsBefore {
     /// The commit of the base.
     commit: Oid,
-    /// The text of a configuration that measures as the base does.
+    /// The text of a configuration that measures in the same way as the base.
     text: String,
     /// Whether the change edits settings.
     edits_settings: bool,
     /// The files that the change edits.
     files: EditedRules,
-    /// Why the old settings cannot be used for a measurement; none where they can.
+    /// Why the old settings cannot be used for a measurement; none if they can.
     hindered: Option<String>,
-    /// The files of the base, once they are written to the disk.
+    /// The files of the base; set once they are written to the disk.
     furnished: Option<Furnished>,
 }
 
-/// The old settings, where the change edits them. None where the base has no settings or they cannot be read; the notes
-/// on edits tell of that.
+/// The old settings, if the change edits them. None if the base has no settings or they cannot be read; the notes on
+/// edits report that.
 pub(super) fn of_the_base(
     config: &Config,
     request: &GateRequest,
@@ -54,7 +54,7 @@ pub(super) fn of_the_base(
     let head_config = registry.configured_by(&head, &config.file).ok()?;
     let (base_config, furnished) = read(registry, &base, config, (commit, with))?;
     let edits = config::edits(&base_config, &head_config).ok()?;
-    // In this case the base was asked with the seed of the head.
+    // If the base was run on the cases of the head, it was run with the seed of the head.
     let mut differences = judgement.difference_codes.iter();
     let same_seed = differences.any(|one| matches!(one, Difference::BaseRanCasesOfTheHead { .. }));
     let is_covered = |key: &str| OF_EFFORT.contains(&key) || (key == "seed" && same_seed);
@@ -91,7 +91,7 @@ pub(super) fn of_the_base(
     })
 }
 
-/// The commit of the base, and the text of its configuration; none where the change is judged by it anyway.
+/// The commit of the base, and the text of its configuration; none if the change is judged by this text anyway.
 pub(super) fn text_of_the_base(config: &Config, request: &GateRequest) -> Option<(Oid, String)> {
     if request.by_the_base {
         return None;
@@ -103,7 +103,7 @@ pub(super) fn text_of_the_base(config: &Config, request: &GateRequest) -> Option
     Some((commit, text))
 }
 
-/// The files of the base that say what is measured and that the change edits.
+/// The files of the base that define what is measured and that the change edits.
 pub(super) fn edited_files(
     base: &Config,
     head: &Config,
@@ -116,8 +116,7 @@ pub(super) fn edited_files(
     rule_files::edited(base, &items, (request.login.as_ref(), &request.hint))
 }
 
-/// The configuration of the base. It may name files that only the base has; then the files of the base are written
-/// first.
+/// Reads the configuration of the base. It may name files that only the base has; then these files are written first.
 pub(super) fn read(
     registry: Registry,
     text: &str,
@@ -137,14 +136,14 @@ pub(super) fn read(
     Some((found.ok()?, Some(furnished)))
 }
 
-/// Why the budget does not allow another measurement of everything; none where it does.
+/// Why the budget does not allow another measurement of everything; none if it does.
 pub(super) fn over_budget(config: &Config, head: &Report) -> Option<String> {
     let calls = config.gate.budget.calls?;
     let needed = one_run(head) * config.replicas.get();
     (needed > calls).then(|| format!("it takes {needed} calls, and the budget has {calls}"))
 }
 
-/// The old configuration with the rules of the head: the old rules have a judgement of their own.
+/// The old configuration with the gate rules of the head: the old gate rules are judged separately.
 pub(super) fn with_rules_of(before: &Config, head: &Config) -> Config {
     let mut before = before.clone();
     before.gate = head.gate.clone();
@@ -154,7 +153,7 @@ pub(super) fn with_rules_of(before: &Config, head: &Config) -> Config {
 }
 
 impl SettingsBefore {
-    /// Why the old settings cannot be used for a measurement, where that is known in advance.
+    /// Why the old settings cannot be used for a measurement, if that is known in advance.
     pub(super) fn hindered(&self) -> Option<&str> {
         self.hindered.as_deref()
     }
@@ -163,7 +162,7 @@ impl SettingsBefore {
     ///
     /// # Errors
     ///
-    /// Where the files cannot be written.
+    /// Fails if the files cannot be written.
     pub(super) fn settings(
         &mut self,
         config: &Config,
@@ -180,7 +179,7 @@ impl SettingsBefore {
         Ok(OtherSettings {
             text: &self.text,
             rules: &furnished.root,
-            // The cached results were found by the files of the change.
+            // The cached results were made with the files of the change.
             no_cache: !self.files.files.is_empty(),
         })
     }
@@ -189,7 +188,7 @@ impl SettingsBefore {
     ///
     /// # Errors
     ///
-    /// Where a file was changed.
+    /// Fails if a file was changed.
     pub(super) fn demand_untouched(&self) -> anyhow::Result<()> {
         match &self.furnished {
             Some(furnished) => baseline::demand_untouched(&furnished.root),
@@ -197,7 +196,7 @@ impl SettingsBefore {
         }
     }
 
-    /// Describes what is taken from the base.
+    /// Describes which settings and files are taken from the base.
     fn taken(&self) -> String {
         let commit = baseline::short(self.commit);
         match (self.edits_settings, self.files.files.as_slice()) {
@@ -210,7 +209,8 @@ impl SettingsBefore {
         }
     }
 
-    /// Replaces the judgement by the one under these settings where that one is worse; otherwise adds a note about it.
+    /// Replaces the judgement by the judgement under the old settings if the latter is worse; otherwise adds a note
+    /// about it.
     pub(super) fn settle_with_base(&self, judgement: &mut Judgement, mut by_base: Judgement) {
         let taken = self.taken();
         let word = by_base.verdict.verdict.as_str().replace('_', " ");
@@ -222,7 +222,7 @@ impl SettingsBefore {
             std::mem::swap(judgement, &mut by_base);
             let reasons = judgement.verdict.reasons.iter();
             let mut failing = reasons.filter(|reason| reason.effect == Some(Effect::Fail));
-            // The first reason has to say what failed.
+            // The first reason has to say which judgement failed.
             let why = failing
                 .next()
                 .map_or_else(String::new, |reason| format!(": {}", reason.text));
@@ -238,7 +238,7 @@ impl SettingsBefore {
         let text = format!("measured with {taken}, the verdict is {word} too");
         let reason = reason(ReasonCode::MeasuredAsBase, None, &text);
         judgement.verdict.reasons.push(reason);
-        // The change passes by its own settings and by its own rules, and not by both old ones together.
+        // The change passes with only its own settings or only its own rules, but not with both old ones together.
         let own_rules = by_base.verdict.reasons.into_iter();
         let mut own_rules = own_rules.filter(|reason| reason.code == ReasonCode::OwnRules);
         if let Some(reason) = own_rules.next() {
@@ -249,7 +249,7 @@ impl SettingsBefore {
     }
 }
 
-/// Names the first of some files.
+/// Names the first file and counts the others.
 pub(super) fn named(files: &[EditedRule]) -> String {
     const NAMED: usize = 3;
     let mut names: Vec<String> = files
@@ -263,7 +263,7 @@ pub(super) fn named(files: &[EditedRule]) -> String {
     names.join(", ")
 }
 
-/// Notes that the verdict under the old settings is not known, which is no pass.
+/// Notes that the verdict under the old settings is not known, so the change does not pass.
 pub(super) fn unknown(judgement: &mut Judgement, why: &str) {
     let text = format!(
         "this change edits what is measured, and was not measured by what the base has: {why}"
@@ -271,7 +271,7 @@ pub(super) fn unknown(judgement: &mut Judgement, why: &str) {
     leave_open(judgement, &text);
 }
 
-/// Turns a pass into an open verdict, and puts the reason first.
+/// Turns a passing verdict into an inconclusive one, and puts the reason first.
 pub(super) fn leave_open(judgement: &mut Judgement, text: &str) {
     let verdict = &mut judgement.verdict;
     verdict.verdict = verdict.verdict.max(Word::Inconclusive);

@@ -88,29 +88,29 @@ pub(crate) use write::report as write_report;
 pub(crate) struct CheckRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// What the command line changes in the configuration.
+    /// The changes that the command line makes to the configuration.
     pub(crate) overrides: Overrides,
-    /// The name of the one probe to run; all configured probes unless given.
+    /// The name of the one probe to run; by default all configured probes.
     pub(crate) probe: Option<&'static str>,
     /// The cases to measure; empty means all.
     pub(crate) only: Vec<String>,
-    /// The share of these cases to measure; all of them unless given.
+    /// The share of the cases to measure; by default all of them.
     pub(crate) shard: Option<Shard>,
-    /// The output folder; `kelvin` beside the configuration unless given.
+    /// The output folder; by default `kelvin` beside the configuration.
     pub(crate) out: Option<PathBuf>,
     /// What to do with the inputs.
     pub(crate) mode: CheckMode,
-    /// The masker that removes secrets from everything that is written; none where no secrets are known.
+    /// The masker that removes secrets from everything that is written; none if no secrets are known.
     pub(crate) masker: Option<Arc<Masker>>,
     /// Whether the base of a change is measured; the base may not have had the probe yet.
     pub(crate) is_base: bool,
-    /// Whether others can read what is written, as in a workflow: then a configuration that keeps no texts of answers
-    /// holds for all of it.
+    /// Whether other people can read the written files, as in a workflow: then, if the configuration does not allow
+    /// texts of answers to be stored, no file contains them.
     pub(crate) is_shared: bool,
 }
 
 impl CheckRequest {
-    /// A whole check of `kelvin.yaml`.
+    /// A check of everything in `kelvin.yaml`.
     pub(crate) fn new(registry: Registry) -> Self {
         Self {
             registry,
@@ -126,8 +126,8 @@ impl CheckRequest {
         }
     }
 
-    /// The report in the form in which it is written: without known secrets and, where others can read it, without the
-    /// texts that the configuration does not keep.
+    /// The report in the form in which it is written: without known secrets and, if other people can read it, without
+    /// the texts that the configuration does not keep.
     fn written_report(&self, report: Report, config: &Config) -> anyhow::Result<Report> {
         let report = match self.is_shared && config.baseline.texts == KeptTexts::None {
             true => texts::shortened(report, KeptTexts::None)?,
@@ -159,7 +159,7 @@ impl CheckRequest {
 pub(crate) enum CheckMode {
     /// Run the pipeline on them.
     Run,
-    /// Run the pipeline on them, and reuse the answers that an interrupted run has left.
+    /// Run the pipeline on the inputs, and reuse the answers of an interrupted run.
     Resume,
     /// Write them, and run nothing.
     DryRun,
@@ -168,11 +168,11 @@ pub(crate) enum CheckMode {
 /// A finished check.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// The measurement; written under `out`.
+    /// The measurement; it is written under `out`.
     pub(crate) report: Report,
     /// The output folder.
     pub(crate) out: PathBuf,
-    /// The lines for a `.gitignore` at the top of the repository that name what the pipeline leaves there itself.
+    /// The lines for the `.gitignore` at the top of the repository: they name the files that the pipeline leaves there.
     pub(crate) ignorable: BTreeSet<String>,
 }
 
@@ -186,12 +186,12 @@ impl Checked {
         }
     }
 
-    /// Whether nothing was run, and the figures are those of the base.
+    /// Whether no pipeline was run and the figures are copies of the base's figures.
     pub(crate) const fn is_a_copy(&self) -> bool {
         self.report.run.session.copied_from.is_some()
     }
 
-    /// The exit code where no gate was asked for: a run without any figure measured nothing.
+    /// The exit code if no gate was requested: a run without any figure measured nothing.
     pub(crate) fn exit(&self) -> Exit {
         match self.ended() {
             Exit::Passed if self.is_empty() => Exit::Unmeasurable,
@@ -203,12 +203,12 @@ impl Checked {
         self.report.run.ending == Ending::Complete && self.report.lacks_figures()
     }
 
-    /// The exit code by the ending of the run. The figures are left to the gate.
+    /// The exit code that follows from the ending of the run. The gate judges the figures.
     fn ended(&self) -> Exit {
         let notices = &self.report.notices;
         match self.report.run.ending {
             Ending::Complete | Ending::DryRun => Exit::Passed,
-            // No signal has stopped the run: the measurement could not be finished.
+            // No signal has stopped the run; the measurement could not be finished.
             Ending::Interrupted if notices.iter().any(|notice| notice.code == Code::Spent) => {
                 Exit::Unmeasurable
             }
@@ -223,30 +223,30 @@ impl Checked {
 pub(crate) struct GateRequest {
     /// The check of the head.
     pub(crate) check: CheckRequest,
-    /// What is known of the commit that the change begins at.
+    /// The known data about the commit where the change begins.
     pub(crate) hint: Hint,
-    /// The artifacts of earlier workflow runs, where there is a GitHub to ask.
+    /// The artifacts of earlier workflow runs, if GitHub can be asked.
     pub(crate) artifacts: Option<Artifacts>,
-    /// The token of the action, for git; none where there is no workflow.
+    /// The token of the action, for git; none if there is no workflow.
     pub(crate) login: Option<Login>,
-    /// Whether doubtful cases are run again, as far as the budget goes.
+    /// Whether doubtful cases are run again within the budget.
     pub(crate) rerun: bool,
-    /// Whether the job passes whatever the verdict is.
+    /// Whether the job passes regardless of the verdict.
     pub(crate) advisory: bool,
-    /// Where a regression can be approved; none where there is no pull request to ask on.
+    /// The pull request on which a regression can be approved; none if there is no pull request.
     pub(crate) approval: Option<approval::ApprovalSite>,
-    /// Whether the configuration is that of the base branch, so that its differences from an older commit are no edits
+    /// Whether the configuration comes from the base branch, so that its differences from an older commit are not edits
     /// of the change.
     pub(crate) by_the_base: bool,
-    /// A finished report to judge as it is; then nothing is run.
+    /// A finished report to judge without changes; then no pipeline is run.
     pub(crate) report: Option<PathBuf>,
-    /// The base that the run of this report has measured itself. It replaces stored reports where the configuration
-    /// lets a job measure the base.
+    /// The base that the run of this report has measured itself. It replaces stored reports if the configuration allows
+    /// a job to measure the base.
     pub(crate) base_of_the_run: Option<BaseOfTheRun>,
 }
 
 impl GateRequest {
-    /// A gate of a check on a laptop, which runs nothing again.
+    /// The gate of a check outside a workflow; it runs nothing again.
     pub(crate) fn new(check: CheckRequest) -> Self {
         Self {
             check,
@@ -263,10 +263,10 @@ impl GateRequest {
     }
 }
 
-/// The base that a run has measured beside its change.
+/// The base, if a run has measured it together with its change.
 #[derive(Clone, Debug)]
 pub(crate) struct BaseOfTheRun {
-    /// The commit of the base, as the run says.
+    /// The commit of the base, according to the run.
     pub(crate) commit: String,
     /// Whether the run has run doubtful cases again.
     pub(crate) was_rerun: bool,
@@ -281,12 +281,12 @@ pub(crate) struct Judged {
     pub(crate) checked: Checked,
     /// The judgement of the gate; written as `gate.json`.
     pub(crate) judgement: Judgement,
-    /// The base, where all of it or some of its cases were measured for this judgement.
+    /// The base, if it was measured for this judgement, as a whole or for some of its cases.
     pub(crate) base: Option<Report>,
 }
 
 impl Judged {
-    /// The exit code: a measurement that failed outranks a gate that did not pass.
+    /// The exit code. A measurement that failed is more important than a gate that did not pass.
     pub(crate) fn exit(&self) -> Exit {
         match self.checked.ended() {
             Exit::Passed => self.judgement.verdict.exit(),
@@ -297,12 +297,12 @@ impl Judged {
 
 /// Runs a check and writes its reports.
 ///
-/// `proceed` is asked once, when the baselines are in and their cost is known.
+/// `proceed` is called once, when the unchanged inputs have been measured and the cost of the rest is known.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the cases or the request are wrong;
-/// any other error where the measurement was impossible.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if the configuration, the cases or the request are wrong; any other error if
+/// the measurement was impossible.
 pub(crate) fn check(
     request: &CheckRequest,
     observer: &dyn Observer,

@@ -1,4 +1,4 @@
-//! Reads the reports of earlier runs: from the branch of reports, which a workflow has, and from the local history.
+//! Reads the reports of earlier runs: from the branch of reports, which a workflow writes, and from the local history.
 
 use std::path::Path;
 
@@ -20,8 +20,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) registry: Registry,
     /// The folder of the configuration.
     pub(crate) root: &'a Path,
-    /// The configuration. It may be missing: a configuration that cannot be read today does not change what was
-    /// measured.
+    /// The configuration. It may be missing: even if a configuration cannot be read today, the old measurements stay
+    /// valid.
     pub(crate) config: Option<&'a Config>,
     /// The configuration whose reports are read; none for all of them.
     pub(crate) name: Option<&'a str>,
@@ -33,7 +33,7 @@ pub(crate) struct Sources<'a> {
 ///
 /// # Errors
 ///
-/// Where the path does not exist, or a folder cannot be listed.
+/// Fails if the path does not exist, or a folder cannot be listed.
 pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, ReadReports)> {
     let traces = trace::read(path)?;
     let mut found = FoundRuns::default();
@@ -59,8 +59,8 @@ pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, ReadRepo
     Ok((found.runs, found.read))
 }
 
-/// Reads every run once, and says what could not be read. Each report is dropped as soon as its figures are taken: many
-/// of them together may be larger than the memory.
+/// Reads every run once, and reports which runs could not be read. Each report is dropped as soon as its figures are
+/// copied, because many reports together may be larger than the memory.
 pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, ReadReports) {
     let mut found = FoundRuns::default();
     branch(sources, &mut found);
@@ -71,8 +71,8 @@ pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, ReadReports) {
     (found.runs, found.read)
 }
 
-/// Reads the runs in the order of the default branch, without runs of commits beside it. Whatever judges more than one
-/// run uses this order. `now` is in seconds since 1970.
+/// Reads the runs in the order of the default branch, without runs of commits outside it. Every judgement over several
+/// runs uses this order. `now` is in seconds since 1970.
 pub(crate) fn in_order(sources: &Sources<'_>, now: i64) -> (Vec<PastRun>, ReadReports) {
     let (runs, mut read) = read(sources);
     let runs = ordered(sources.root, runs, now, &mut read);
@@ -109,8 +109,8 @@ impl FoundRuns {
             *self.read.left.entry(left).or_default() += 1;
             return;
         }
-        // Whoever may write to the branch may write any figure there. A report on this machine was written by its own
-        // user.
+        // Everybody who may write to the branch may write any figure there. A report on this machine was written by its
+        // own user.
         if from == Place::Branch && claims::is_forged(&report) {
             return self.read.unread.push((place, claims::FORGED.to_owned()));
         }

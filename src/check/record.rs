@@ -1,4 +1,4 @@
-//! Records a finished check in the local history, and computes its figures again from there.
+//! Records a finished check in the local history, and can compute its figures again from there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,7 +17,7 @@ use kelvin_record::{Ending, Findings, Metric, probe_of};
 ///
 /// # Errors
 ///
-/// Where the history cannot be written.
+/// Fails if the history cannot be written.
 pub(crate) fn record(registry: Registry, config: &Path, report: &Report) -> anyhow::Result<()> {
     if report.run.ending == Ending::DryRun {
         return Ok(());
@@ -40,7 +40,7 @@ pub(crate) fn record(registry: Registry, config: &Path, report: &Report) -> anyh
 ///
 /// # Errors
 ///
-/// Where the history cannot be written.
+/// Fails if the history cannot be written.
 pub(crate) fn record_eval(folder: &Path, report: &Report) -> anyhow::Result<()> {
     let scene = RunScene {
         configuration: "eval".to_owned(),
@@ -50,7 +50,7 @@ pub(crate) fn record_eval(folder: &Path, report: &Report) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The branch as the workflow names it: the checkout of a workflow has no branch.
+/// The branch according to the workflow, because the checkout of a workflow is on no branch.
 fn told_branch() -> Option<String> {
     ["GITHUB_HEAD_REF", "GITHUB_REF_NAME"]
         .iter()
@@ -67,26 +67,26 @@ pub(crate) struct Recomputed {
     pub(crate) measured_by: String,
     /// The version of kelvin that computed the figures again.
     pub(crate) recomputed_by: String,
-    /// Whether the distances between the decisions were computed again too; else the stored ones are used, because this
-    /// version does not know how they were compared.
+    /// Whether the distances between the decisions were computed again too. Otherwise the stored distances are used,
+    /// because this version does not know how they were computed.
     pub(crate) distances: bool,
     /// How many figures were computed again.
     pub(crate) figures: usize,
     /// The figures that differ, by id.
     pub(crate) changed: BTreeMap<String, Changed>,
-    /// The figures of probes that cannot be computed from what is stored; they stay.
+    /// The figures of probes that cannot be computed from the stored data; they stay unchanged.
     pub(crate) kept: Vec<String>,
     /// The report with today's figures.
     #[serde(skip)]
     pub(crate) report: Report,
 }
 
-/// A figure before and after; none where the figure does not exist on that side.
+/// A figure before and after; none if the figure does not exist on that side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Changed {
     /// The figure as it was recorded.
     pub(crate) stored: Option<Metric>,
-    /// The figure as it is computed today.
+    /// The figure, computed with the current formulas.
     pub(crate) now: Option<Metric>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn recompute(id: &str, stored: Report) -> Recomputed {
         .map(|(kind, section)| (kind.name(), kind.recompute(section.boxed())))
         .collect();
     let is_made = |id: &str| findings.iter().any(|(name, _)| *name == probe_of(id));
-    // The figures of a probe that this program does not know stay as they are.
+    // If this program does not know a probe, the figures of the probe are not changed.
     let others = stored.metrics.iter().filter(|(id, _)| !is_made(id));
     let others: BTreeMap<String, Metric> = others
         .map(|(id, metric)| (id.clone(), metric.clone()))

@@ -1,4 +1,4 @@
-//! Compares the current version with the one before it, over all stored runs of both.
+//! Compares the current version with the previous one, over all stored runs of both.
 
 use std::path::{Path, PathBuf};
 
@@ -21,17 +21,17 @@ use kelvin_run::trace;
 pub(crate) struct RegressionRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// The configuration beside which the history lies.
+    /// The configuration whose folder contains the history.
     pub(crate) config: PathBuf,
     /// The version to compare with: a tag or another revision; the previous one unless given.
     pub(crate) against: Option<String>,
     /// The metrics to compare; if empty, those that are shown by default.
     pub(crate) metrics: Vec<String>,
-    /// The name of the configuration among several of one repository; that of the file unless given.
+    /// The name of the configuration, if the repository has several; by default the name in its file.
     pub(crate) name: Option<String>,
     /// Traces of chains that another tool has recorded, to be read in place of reports: a file or a folder.
     pub(crate) traces: Option<PathBuf>,
-    /// How many live measurements of both sides a judgement needs.
+    /// How many live measurements each version needs for a judgement.
     pub(crate) live_runs: usize,
     /// The token of the action, for git.
     pub(crate) login: Option<Login>,
@@ -46,7 +46,7 @@ type Version<'a> = (String, Vec<&'a PastRun>);
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where there are no two versions to compare.
+/// A [`Misuse`] if there are no two versions to compare.
 pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared> {
     if let Some(path) = &request.traces {
         return of_traces(path, request);
@@ -102,7 +102,7 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
             Misuse::new(what)
                 .help("run `kelvin check` on an earlier commit too, or save its report")
         })?,
-        // A version that was named is taken wherever it stands in the order.
+        // If a version is named, it is used, whatever its position in the order.
         Some(asked) => {
             let all = beside.into_iter().chain(versions).collect();
             asked_for(asked, &root, all, &current)?
@@ -131,10 +131,10 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
     Ok(compared)
 }
 
-/// How many traces of a version are used, the newest ones.
+/// How many traces of a version are used at most, the newest ones.
 const NEWEST: usize = 20;
 
-/// Compares the newest version of each chain with the one before it, in the order of semantic versions.
+/// Compares the newest version of each chain with the previous one, in the order of semantic versions.
 fn of_traces(path: &Path, request: &RegressionRequest) -> anyhow::Result<Compared> {
     let traces = trace::read(path)?;
     let chains = trace::chains(&traces.traces);

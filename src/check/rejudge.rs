@@ -18,7 +18,7 @@ pub(crate) struct RejudgeRequest {
     pub(crate) registry: Registry,
     /// The report: a file, a run of the history, or a revision.
     pub(crate) report: String,
-    /// What the command line changes in the configuration, which names the judge.
+    /// The changes that the command line makes to the configuration, which names the judge.
     pub(crate) overrides: Overrides,
     /// The output folder.
     pub(crate) out: PathBuf,
@@ -28,7 +28,7 @@ pub(crate) struct RejudgeRequest {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where some or all answers of the report are missing, and where the configuration has no judge.
+/// A [`Misuse`] if some or all answers of the report are missing, or the configuration has no judge.
 pub(crate) fn rejudge(
     request: &RejudgeRequest,
     observer: &dyn Observer,
@@ -43,7 +43,7 @@ pub(crate) fn rejudge(
                 found = Some((kind, section, rejudging));
                 break;
             }
-            // Another probe of the report may still have answers.
+            // Other probes in the report may still have answers.
             Err(error) => refused = refused.or(Some(error)),
         }
     }
@@ -86,7 +86,7 @@ pub(crate) fn rejudge(
     }
     let found = rejudging.run(&runners)?;
     let mut report = stored.clone();
-    // The notices about the former grades are made again.
+    // The notices about the former grades are removed and made again.
     let former = kind.recompute(section.boxed()).notices;
     report.notices.retain(|notice| !former.contains(notice));
     let ending = found.section.ending();

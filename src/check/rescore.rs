@@ -1,4 +1,4 @@
-//! Computes the scores of a stored report, or of recorded traces, by other rules; nothing is run.
+//! Computes the scores of a stored report, or of recorded traces, by other rules, without running a pipeline.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use kelvin_run::trace::{ChainVersion, Traces};
 
 /// A stored score with two decimals differs from the unrounded score by at most this.
 const ROUNDING: f64 = 0.005;
-/// A version is compared with this many traces of the version before.
+/// A version is compared with this many traces of the previous version.
 const WINDOW: usize = 20;
 
 /// The inputs for computing scores again.
@@ -28,7 +28,7 @@ pub(crate) struct RescoreRequest {
     pub(crate) registry: Registry,
     /// The report: a file, a run of the history, or a revision; or a file or a folder of traces.
     pub(crate) report: String,
-    /// The configuration with the rules; none where the stored rules are used.
+    /// The configuration with the rules; none if the stored rules are used.
     pub(crate) config: Option<PathBuf>,
     /// The weight of each factor.
     pub(crate) weights: Option<String>,
@@ -55,9 +55,9 @@ pub(crate) struct RescoredTraces {
     pub(crate) traces: Vec<RescoredTrace>,
     /// How many files were read.
     pub(crate) files: usize,
-    /// Tells, in words, what is wrong with a file or an entry that was given as a trace but is none.
+    /// Says, in words, why a file or an entry that was given as a trace is not a trace.
     pub(crate) malformed: Vec<String>,
-    /// What a reader must know of the figures.
+    /// Warnings about the figures for the reader.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -70,20 +70,20 @@ pub(crate) struct RescoredChain {
     pub(crate) version: String,
     /// How many traces are in the mean.
     pub(crate) n: usize,
-    /// How many of these have failed.
+    /// How many traces have failed.
     pub(crate) failed: usize,
     /// How many traces are in no mean, because a person still has to decide about them.
     pub(crate) gated: usize,
     /// How many traces are in no mean, because a factor is missing in them.
     pub(crate) unscored: usize,
-    /// The mean; null where no trace has a score.
+    /// The mean; null if no trace has a score.
     pub(crate) mean: Option<f64>,
     /// The band of the mean.
     pub(crate) band: Option<&'static str>,
-    /// How much lower the mean is than that of the newest traces of the version before; null where there is no earlier
-    /// mean.
+    /// How much lower the mean is than the mean of the newest traces of the previous version; null if there is no
+    /// earlier mean.
     pub(crate) drop: Option<f64>,
-    /// How many stored scores differ from the new ones by more than rounding explains.
+    /// How many stored scores differ from the new ones by more than rounding errors.
     pub(crate) drifted: usize,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct RescoredTrace {
     pub(crate) trace_id: String,
     /// The score that was stored in the trace.
     pub(crate) stored: Option<f64>,
-    /// The score by the current rules; null where a factor is missing.
+    /// The score by the current rules; null if a factor is missing.
     pub(crate) score: Option<f64>,
     /// How much higher the score is than the stored one.
     pub(crate) drift: Option<f64>,
@@ -115,7 +115,7 @@ pub(crate) struct RescoredUnit {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where nothing has scores, and where the stored data do not suffice for the rules.
+/// A [`Misuse`] if nothing has scores, or if the stored data do not suffice for the rules.
 pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
     let config = match &request.config {
         Some(file) => Some(request.registry.configured_in(file)?),
@@ -135,8 +135,8 @@ pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
     Ok(Rescored::Report(Box::new(checked)))
 }
 
-/// Whether a path holds traces: a folder, a file in a format that no report has, or a file without the section of a
-/// probe.
+/// Whether a path contains traces: a folder, a file in a format that is not used for reports, or a file without the
+/// section of a probe.
 fn are_traces(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     match ending {
@@ -164,7 +164,7 @@ fn report(
     let mut found = false;
     for (kind, section) in request.registry.known(&stored.probes) {
         if let Some(section_now) = kind.rescored(section, rules)? {
-            // The notices about the former scores are made again.
+            // The notices about the former scores are removed and made again.
             let former = kind.recompute(section.boxed()).notices;
             report.notices.retain(|notice| !former.contains(notice));
             report.probes.put(kind.name(), section_now);

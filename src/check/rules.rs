@@ -1,5 +1,6 @@
-//! The rules of the base: a change that edits its own rules, or what is measured, is told so. It is also judged by
-//! the old rules, and if only its own rules let it pass, the first reason says so.
+//! Judges a change by the rules of the base as well. A change that edits its own rules, or the definition of what is
+//! measured, gets a notice. It is also judged by the old rules, and if only its own rules let it pass, the first reason
+//! says so.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,15 +24,15 @@ pub(super) struct RulesBefore {
     pub(super) config: Config,
 }
 
-/// The configuration of the head with the sections `gate` and `baseline` and the `name` of the base. None where these
-/// are the same, where the base has none, and where it cannot be read; the notes on edits tell of all that.
+/// The configuration of the head with the sections `gate` and `baseline` and the `name` of the base. None if these are
+/// the same, if the base has none, or if it cannot be read; the notes on edits report all of this.
 pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<RulesBefore> {
     let (commit, text) = measure::text_of_the_base(config, request)?;
     let with = (request.login.as_ref(), &request.hint);
     let (base, _) = measure::read(request.check.registry, &text, config, (commit, with))?;
     let mut before = config.clone();
     (before.gate, before.baseline) = (base.gate, base.baseline);
-    // The command line is no part of the change, and applies to both.
+    // The command line is not part of the change, so it applies to both sides.
     let overrides = &request.check.overrides;
     overrides.gate.apply(&mut before.baseline, &mut before.gate);
     before.name = overrides.name.clone().or(base.name);
@@ -45,13 +46,12 @@ pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<Rule
 }
 
 impl RulesBefore {
-    /// Whether these rules find the same baseline.
+    /// Whether the old rules lead to the same baseline as the new ones.
     pub(super) fn finds_as(&self, config: &Config) -> bool {
         self.config.baseline == config.baseline && self.config.name == config.name
     }
 
-    /// Puts a reason first where only the rules of the change let it pass, or where nobody knows whether the old rules
-    /// would.
+    /// Puts a reason first if only the rules of the change let it pass, or if nobody knows whether the old rules would.
     pub(super) fn settle_with_base(
         &self,
         judgement: &mut Judgement,
@@ -85,11 +85,11 @@ impl RulesBefore {
         judgement.verdict.reasons.insert(0, reason);
     }
 
-    /// Takes the judgement by the old rules where it is a regression and these rules say who may approve it: the change
+    /// Uses the judgement by the old rules if it is a regression and the old rules say who may approve it: a change
     /// that causes a regression must not choose its own rules. That judgement is then shown, published and sent for
     /// approval.
     fn take_over(&self, judgement: &mut Judgement, mut by_base: Judgement) {
-        // The re-runs for both judgements count for the one that is left.
+        // The re-runs for both judgements are counted in the judgement that is returned.
         by_base.reruns += judgement.reruns;
         by_base.base_reruns += judgement.base_reruns;
         *judgement = by_base;
@@ -106,10 +106,10 @@ impl RulesBefore {
 /// The name of the file of calibrations in messages.
 const CALIBRATION: &str = "calibration of the judges";
 
-/// A sentence for each part of the configuration that the change edits, and for each file that says what is measured,
-/// compared with the tree of the base commit. Without a base commit there is no sentence; where the base commit could
-/// not be fetched, a sentence says that nobody knows. `is_passed`: whether the change was compared with a report of the
-/// base, and passes.
+/// A sentence for each part of the configuration that the change edits, and for each edited file that defines what is
+/// measured, compared with the base commit. Without a base commit there is no sentence; if the base commit could not be
+/// fetched, a sentence says that nobody knows. `is_passed`: whether the change was compared with a report of the base,
+/// and passes.
 pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bool) -> Vec<Reason> {
     let with = (request.login.as_ref(), &request.hint);
     let code = match is_passed {
@@ -131,8 +131,8 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
     let commit = baseline::short(oid);
     let base = match files.remove(0) {
         Ok(Some(base)) => base,
-        // A new configuration brings rules of its own. Where there is a report to compare with, the base had other rules
-        // somewhere else, such as in the folder that the change moves everything out of.
+        // A new configuration brings new rules. If there is a report to compare with, the base must have had its rules
+        // in another place, e.g. in a folder that the change moves.
         Ok(None) => {
             return vec![warning(
                 code,
@@ -153,7 +153,7 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
     let edits = before.zip(head.ok());
     let edits = edits.and_then(|((before, _), head)| config::edits(&before, &head).ok());
     let Some(edits) = edits else {
-        // Nobody knows what the old rules say, so that a pass is one under those of the change.
+        // Nobody knows the old rules, so a pass only means a pass by the rules of the change.
         return vec![warning(
             code,
             &format!(
@@ -183,8 +183,8 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
             let base = base.ok()?;
             let head = std::fs::read(config.root.join(path)).ok()?;
             let Some(base) = base else {
-                // A new calibration also declares judges fit. Any other file that the base does not have under this
-                // name belongs to another setting, or is not kept by git.
+                // A new calibration also declares that judges are fit. Any other file that the base does not have under
+                // this name belongs to another setting, or is not stored in git.
                 return (*what == CALIBRATION && is_tried).then(|| {
                     warning(
                         ReasonCode::EditsMeasure,
@@ -207,7 +207,7 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
         .collect()
 }
 
-/// Tells of edits to files that a check reads or runs without a setting that names them.
+/// Reports edits of files that a check reads or runs although no setting names them.
 fn of_checks(config: &Config, request: &GateRequest) -> Vec<Reason> {
     let found = match measure::edited_files(config, config, request) {
         Ok(found) => found.files,

@@ -16,7 +16,7 @@ use kelvin_page::Article;
 pub(crate) struct RunsRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// The configuration beside which the history lies.
+    /// The configuration whose folder contains the history.
     pub(crate) config: PathBuf,
     /// The metrics to show; if empty, those that are shown by default.
     pub(crate) metrics: Vec<String>,
@@ -32,7 +32,7 @@ pub(crate) struct RunsRequest {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where a metric is asked for that no run has.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if a metric is asked for that no run has.
 pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
     let root = folder(&request.config)?;
     let config = request.registry.configured_in(&request.config);
@@ -43,7 +43,7 @@ pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
         name: request.name.as_deref(),
         login: request.login.as_ref(),
     };
-    // The page has every run; falls are computed only from runs of the default branch, in the order of its history.
+    // The page shows every run; drops are computed only from runs of the default branch, in the order of its history.
     let (runs, mut read) = past::read(&sources);
     let mut of_line = ReadReports::default();
     let line = past::ordered(&root, runs.clone(), request.now, &mut of_line);

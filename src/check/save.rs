@@ -24,11 +24,11 @@ pub(crate) struct SaveRequest<'a> {
     pub(crate) report: &'a Report,
     /// Saves the report although the work tree differed from the commit.
     pub(crate) allow_dirty: bool,
-    /// Saves the report in this clone alone.
+    /// Saves the report only in this clone.
     pub(crate) local: bool,
     /// The token of the action, which git may need.
     pub(crate) login: Option<&'a Login>,
-    /// The job of a workflow that saves the report; none on a laptop.
+    /// The workflow job that saves the report; none on a laptop.
     pub(crate) writer: Option<BranchWriter>,
     /// Prints.
     pub(crate) say: &'a dyn Fn(&str),
@@ -42,11 +42,11 @@ pub(crate) fn writer(variables: &Variables<'_>) -> Option<BranchWriter> {
     })
 }
 
-/// Reads the report of a finished check: the one that was named, or the one beside the configuration.
+/// Reads the report of a finished check: the given file, or the report in the folder of the configuration.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the file does not exist, or is no report.
+/// A [`Misuse`] if the file does not exist, or is no report.
 pub(crate) fn finished(
     registry: Registry,
     config: &Config,
@@ -62,7 +62,7 @@ pub(crate) fn finished(
         .map_err(|error| Misuse::new(format!("`{shown}` cannot be a baseline: {error:#}")).into())
 }
 
-/// Whether a report of this configuration is saved, as far as this clone knows: no remote is asked.
+/// Whether the branch of reports in this clone has a report of this configuration; the remote is not contacted.
 pub(crate) fn is_one_kept(config: &Config) -> bool {
     let Ok(repo) = baseline::open(&config.root) else {
         return false;
@@ -79,8 +79,8 @@ pub(crate) fn is_one_kept(config: &Config) -> bool {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the report does not cover the whole check of that commit, or where there is no remote; any other
-/// error where the branch cannot be written.
+/// A [`Misuse`] if the report does not cover the whole check of that commit, or if there is no remote; any other error
+/// if the branch cannot be written.
 pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     let (config, report) = (request.config, request.report);
     let refuse = |what: &str, help: &str| Err(Misuse::new(what.to_owned()).help(help).into());
@@ -178,7 +178,7 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
             );
         }
     };
-    // A branch that does not exist yet is no failure, and one that cannot be reached fails when it is written.
+    // A missing branch is not an error. If the branch cannot be reached, writing to it fails later.
     let _ = branch.fetch();
     let text = format!(
         "saving the report of {} as `{name}` {place}, {}",
@@ -197,8 +197,8 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A message where a report was measured with another configuration: all configurations in one folder write the same
-/// file. A report of an older kelvin names no configuration; then its settings are compared.
+/// A message if a report was measured with another configuration: all configurations in one folder write the same file.
+/// A report of an older Kelvin names no configuration; then its settings are compared.
 fn of_another(config: &Config, report: &Report) -> Option<String> {
     let wanted = named::file_of(config);
     if let Some(measured) = &report.run.session.configuration {
@@ -208,7 +208,7 @@ fn of_another(config: &Config, report: &Report) -> Option<String> {
             )
         });
     }
-    // Another version may describe settings in another way, and a run that was made elsewhere had no configuration.
+    // Another version may describe settings differently, and a run in another tool had no configuration.
     let is_told = report.tool.version == env!("CARGO_PKG_VERSION")
         && report.run.seed == config.seed
         && !report.is_evaluation();

@@ -29,7 +29,7 @@ use kelvin_run::config::Config;
 use kelvin_system::git;
 use kelvin_system::git::{Oid, Repository};
 
-/// Writes the verdict beside the report.
+/// Writes the verdict into the folder of the report.
 pub(super) fn written(
     checked: Checked,
     judgement: Judgement,
@@ -43,7 +43,7 @@ pub(super) fn written(
     })
 }
 
-/// Writes the verdict again, where it has changed since.
+/// Writes the verdict again if it has changed since it was written.
 pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<()> {
     file::write_with(&checked.out.join("gate.json"), |file| {
         report::json::write_judgement(file, judgement)
@@ -54,11 +54,11 @@ pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<
     )
 }
 
-/// The judgement, and the base where it was measured for this judgement, in part or as a whole.
+/// The judgement, and the base if it was measured for this judgement, in part or as a whole.
 type Settled = (Judgement, Option<Report>);
 
-/// Judges, and puts a reason first where the change edits the rules that it is judged by. Only the effects of such an
-/// edit, and a baseline that could not be asked for, come before that reason.
+/// Judges, and puts a reason first if the change edits the rules by which it is judged. Only two kinds of reasons come
+/// before it: the effects of such an edit, and a baseline source that could not be reached.
 pub(super) fn judge(
     request: &GateRequest,
     config: &Config,
@@ -73,7 +73,7 @@ pub(super) fn judge(
         config,
         &side.report(),
         judgement.base.as_ref(),
-        // A job that publishes for another run does not run cases again itself; the other run did.
+        // A job that publishes for another run does not run cases again itself; the other run has already done so.
         request.rerun && (side.can_be_run() || request.by_the_base),
     ));
     let report = side.report();
@@ -103,7 +103,7 @@ pub(super) fn judge(
     reasons.splice(at..at, edits);
     match request.advisory {
         true => judgement.verdict.let_pass(),
-        // Only a whole check shows everything that has regressed.
+        // Only a check of all items finds all regressions.
         false if request.check.only.is_empty() => {
             approval::settle(request.approval.as_ref(), config, &mut judgement);
         }
@@ -115,7 +115,7 @@ pub(super) fn judge(
 /// The baseline, and the answers of its commit to items of the head.
 struct FoundBaseline {
     baseline: Baseline,
-    /// None until it was checked whether there is anything to ask.
+    /// None until the program has checked whether any pipeline must be run.
     of_the_head: Option<AskedOfTheBase>,
 }
 
@@ -135,7 +135,8 @@ impl FoundBaseline {
 /// The request, and the observer of the progress.
 type Asked<'a> = (&'a GateRequest, &'a dyn Observer);
 
-/// Judges by the rules of the head and, where the change edits them and passes, also by those of the base.
+/// Judges by the rules of the head. If the change edits the rules and passes, it is also judged by the rules of the
+/// base.
 fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyhow::Result<Settled> {
     if let Some(judgement) = unknown(&side.report()) {
         return Ok((judgement, None));
@@ -160,7 +161,7 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyho
     Ok((judgement, base))
 }
 
-/// Where a change edits what is measured and passes, judges it by the settings of the base as well.
+/// If a change edits the definition of what is measured and passes, judges it by the settings of the base as well.
 fn as_the_base_measures(
     asked: Asked<'_>,
     config: &Config,
@@ -169,7 +170,7 @@ fn as_the_base_measures(
 ) {
     let (request, observer) = asked;
     let may_have_a_base = || {
-        // The old rules may find a base where those of the change find none.
+        // The old rules may find a base although those of the change find none.
         judgement.base.is_some() || rules::of_the_base(config, request).is_some()
     };
     if !judgement.verdict.passed || !may_have_a_base() {
@@ -241,7 +242,7 @@ fn look_up(
         let what = what(request, (repo, commit));
         compute::commit(config, what, observer)
     };
-    // A name that was given by hand belongs to one job among several.
+    // A name that was given by hand belongs to one of several jobs.
     let is_found_by_measure = request.check.overrides.name.is_none();
     let baseline = stored::search_stored(request, config, |search| {
         baseline::find(&Search {
@@ -257,7 +258,7 @@ fn look_up(
     })
 }
 
-/// The base that the run has measured: its records, and the figures that follow from them.
+/// The base according to the run that measured it: its records, and the figures that follow from them.
 fn as_the_run_says(
     request: &GateRequest,
     config: &Config,
@@ -344,8 +345,8 @@ fn weigh(
         base_at.is_some(),
         incomparable.clone(),
     );
-    // A case that still varies after re-runs leads to an open verdict with a warning. The same must hold here, where
-    // the report of such a run is only read.
+    // If a case still varies after re-runs, the verdict is inconclusive, with a warning. The result must be the same
+    // here, when the report of such a run is only read.
     let withheld = texts::are_withheld(config, &[base, &head]);
     let of_the_run = asked.0.base_of_the_run.as_ref();
     if of_the_run.is_some_and(|said| said.was_rerun && config.baseline.compute) {
@@ -424,7 +425,7 @@ fn weigh(
 ///
 /// # Errors
 ///
-/// The judgement, where it is not known what was measured.
+/// Fails with the judgement if it is not known what was measured.
 fn known(side: &dyn JudgedSide) -> Result<Report, Box<Judgement>> {
     let head = side.report();
     match unknown(&head) {
@@ -433,7 +434,7 @@ fn known(side: &dyn JudgedSide) -> Result<Report, Box<Judgement>> {
     }
 }
 
-/// The differences between two runs apart from their figures, and what of the base was left out.
+/// The differences between two runs apart from their figures, and the parts of the base that were left out.
 fn what_differs(
     (base, provenance): (&Report, &Provenance),
     head: &Report,
@@ -452,8 +453,8 @@ fn what_differs(
     told
 }
 
-/// The commit of the base, where it can be run beside the head. Without that, a base from another time may differ
-/// merely because of the day, and the noise of a base that was measured once is not known.
+/// The commit of the base, if it can be run together with the head. Otherwise a base that was measured on another day
+/// may differ only because of that, and the noise of a base that was measured once is not known.
 fn commit_that_runs_again(
     config: &Config,
     provenance: &Provenance,
@@ -483,12 +484,12 @@ fn of_items_of_the_head(
     ))
 }
 
-/// Lets the gate compare, and runs doubtful cases again, until there is a verdict. The base is checked out only where
-/// the gate needs it.
+/// Lets the gate compare, and runs doubtful cases again, until there is a verdict. The base is checked out only if the
+/// gate needs it.
 ///
 /// # Errors
 ///
-/// The inner error is the judgement, where it is not known what was measured.
+/// The inner error is the judgement if it is not known what was measured.
 fn look_until_decided(
     (request, observer): Asked<'_>,
     config: &Config,
@@ -516,7 +517,8 @@ fn look_until_decided(
     }
 }
 
-/// Puts first what a reader has to know of the base: what nobody could check, and what was left out.
+/// Puts first what the reader has to know about the base: facts that could not be checked, and reports that were left
+/// out.
 fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Reason>) {
     let only = (!left_out.is_empty()).then(|| Reason {
         code: ReasonCode::LeftOut,
@@ -524,7 +526,7 @@ fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Rea
         metric: None,
         text: Difference::LeftOut { probes: left_out }.words(&verdict.common_nouns()),
     });
-    // What only informs stands behind what counts against the change, which pages show as the first reason.
+    // Pages show only the first reason, so reasons that only inform come after those that count against the change.
     let (told, warned): (Vec<Reason>, Vec<Reason>) = unchecked
         .into_iter()
         .partition(|reason| reason.effect.is_none());
@@ -547,14 +549,14 @@ fn what<'r>(request: &'r GateRequest, commit: (&'r Repository, Oid)) -> WantedIt
     }
 }
 
-/// Notes how many cases of a side have repeats that count as one run.
+/// Notes how many cases of a side have repeats that count as only one run.
 fn counted_once(side: ComparedSide, report: &Report) -> Option<Difference> {
     let cases = report.kept_count();
     (cases > 0).then_some(Difference::CountedOnce { side, cases })
 }
 
-/// Where the answers of a run depend on the order in which its inputs were asked, a comparison of its figures compares
-/// orders as well. So the verdict says that the pipeline remembers, and it is no pass: nothing shows that the change is not
+/// If the answers of a run depend on the order of its inputs, a comparison of its figures also compares orders. So the
+/// verdict says that the pipeline remembers earlier calls, and it does not pass: nothing shows that the change is not
 /// worse.
 fn doubt_order(head: &Report, verdict: &mut Verdict) {
     let mut notices = head.notices.iter();
@@ -567,7 +569,7 @@ fn doubt_order(head: &Report, verdict: &mut Verdict) {
     }
     let warns = Some(Effect::Warn);
     let reason = why::reason(ReasonCode::OrderMatters, warns, &notice.text);
-    // A reader meets it before the figures that it puts in doubt.
+    // This reason puts the figures in doubt, so it is placed before the reasons about figures.
     verdict.reasons.insert(0, reason);
 }
 

@@ -23,9 +23,9 @@ pub(crate) struct ReportSide {
     pub(crate) report: Report,
     /// Where the report comes from.
     pub(crate) provenance: Provenance,
-    /// What could not be read of the report.
+    /// The parts of the report that could not be read.
     pub(crate) notices: Vec<String>,
-    /// Whether it is the file of another program.
+    /// Whether the report is a file of another program.
     pub(crate) is_foreign: bool,
 }
 
@@ -49,8 +49,8 @@ struct Meanings {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the argument names none of them, or several; any other error where the report exists and cannot
-/// be used.
+/// A [`Misuse`] if the argument names none of them, or several; any other error if the report exists and cannot be
+/// used.
 pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Result<ReportSide> {
     if let Some(path) = text.strip_prefix("file:") {
         return file(registry, Path::new(path), config);
@@ -105,7 +105,7 @@ pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Res
 fn meanings(text: &str, root: &Path) -> anyhow::Result<Meanings> {
     let mut tried = Vec::new();
     let path = Path::new(text);
-    // A folder is no report, but it tells more about what was meant than that nothing was found.
+    // A folder is not a report, but an error message about the folder helps more than "nothing was found".
     let file = path.exists();
     if !file {
         tried.push("there is no such file".to_owned());
@@ -153,11 +153,11 @@ fn ambiguous(text: &str, meanings: &Meanings) -> Misuse {
         .help(format!("say which: {}", ways.join(", or ")))
 }
 
-/// The id of a run that the history has.
+/// The id of the run in the history to which a name refers.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the history has no run of that name.
+/// A [`Misuse`] if the history has no run of that name.
 pub(crate) fn recorded(root: &Path, name: &str) -> anyhow::Result<String> {
     let Some(wanted) = WantedRun::read(name) else {
         return Err(Misuse::new(format!("`{name}` cannot name a run"))
@@ -199,9 +199,9 @@ fn file(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Report
     })
 }
 
-/// The file of another program as a report; none where no kind of probe reads it.
+/// The file of another program as a report; none if no kind of probe can read it.
 fn foreign(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Option<Report>> {
-    // A pipe or a device would be waited for without an end.
+    // Reading a pipe or a device could block forever.
     if !path.is_file() {
         return Ok(None);
     }
@@ -228,11 +228,11 @@ fn foreign(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Opt
     Ok(None)
 }
 
-/// The report of a run that the history has, by its id.
+/// The report of a run in the history, by its id.
 ///
 /// # Errors
 ///
-/// Where the run is gone, or damaged.
+/// Fails if the run no longer exists, or is damaged.
 pub(crate) fn run(registry: Registry, root: &Path, id: &str) -> anyhow::Result<ReportSide> {
     let history = History::open(root)?.context("the history is gone")?;
     let report = history.report(id, registry)?;

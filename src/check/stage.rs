@@ -32,20 +32,20 @@ pub(super) struct Stage<'a> {
     runners: &'a [Vec<Runner<'a>>],
     /// The name of each probe.
     names: Vec<&'static str>,
-    /// How many items were asked for, before they were shared out.
+    /// How many items were requested, before they were divided among shards.
     chosen: usize,
     code: &'a Code,
-    /// Notices if this code changes.
+    /// Reports if the code of this pipeline changes.
     watch: Option<&'a Watch>,
     clock: Clock,
     notices: Vec<Notice>,
-    /// What the probes have found, as far as it was asked for and nothing was run since.
+    /// The findings of the probes; none if they were not computed since the last run.
     found: RefCell<Option<FoundSoFar>>,
-    /// The folder where each pipeline leaves its answers, with the items that it is asked.
+    /// The folder where each pipeline leaves its answers, with the names of its items.
     answers: Vec<(PathBuf, Vec<String>)>,
 }
 
-/// What the probes have found, after so many of the runners had stopped.
+/// The findings of the probes when this many of the runners had stopped.
 struct FoundSoFar {
     stopped: usize,
     findings: Vec<Findings>,
@@ -55,8 +55,8 @@ struct FoundSoFar {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the items or the request are wrong; and the error
-/// of `then`.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if the configuration, the items or the request are wrong; and the error of
+/// `then`.
 pub(super) fn with<T>(
     request: &CheckRequest,
     events: &dyn Observer,
@@ -74,7 +74,7 @@ pub(super) fn with<T>(
         CheckMode::Resume => Start::Resume,
         CheckMode::Run | CheckMode::DryRun => Start::Fresh,
     };
-    // The folder is held until the end; the runner of a probe that works at the top holds it itself.
+    // The folder is locked until the end. The runner of a probe that works at the top locks it itself.
     let _claim = match sides.iter().any(|side| side.kind.folder().is_none()) {
         true => None,
         false => Some(run::claim(&out)?),
@@ -121,7 +121,7 @@ pub(super) fn with<T>(
                 watch,
                 reader: step.reader,
                 observer: events,
-                // The first step is the pipeline; the later steps work on its answers.
+                // The first step calls the pipeline; the later steps evaluate its answers.
                 observing: observer
                     .filter(|_| at == 0 && step.reader.is_observed())
                     .map(|observer| Observing {
@@ -154,7 +154,7 @@ pub(super) fn with<T>(
 }
 
 impl Stage<'_> {
-    /// Measures, or only writes the inputs, as the request says.
+    /// Measures, or only writes the inputs, depending on the request.
     pub(super) fn measure(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         let is_rehearsal = self.request.mode == CheckMode::DryRun;
         self.found.take();
@@ -184,7 +184,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Adds a notice with the files that the pipeline leaves beside its code.
+    /// Adds a notice with the files that the pipeline creates in the folders of its code.
     fn tell_what_is_made(&mut self) {
         let made = self.watch.map(Watch::made).unwrap_or_default();
         if made.is_empty() {
@@ -203,8 +203,8 @@ impl Stage<'_> {
         self.notices.push(Notice::new(NoticeCode::Cache, text));
     }
 
-    /// Checks whether the code of the pipeline is unchanged since the run began. If it has changed, nobody knows which
-    /// code gave which answer, and nothing of the run is kept.
+    /// Checks whether the code of the pipeline is unchanged since the run began. If it has changed, it is not known
+    /// which code gave which answer, so no result of the run is stored.
     fn confirm(&self) -> anyhow::Result<()> {
         if let Some(watch) = self.watch {
             watch.look_at_the_end();
@@ -212,13 +212,13 @@ impl Stage<'_> {
         self.runners().try_for_each(Runner::conclude)
     }
 
-    /// Describes what was changed in the code of the pipeline while it ran.
+    /// Describes the changes in the code of the pipeline during the run.
     fn changes(&self) -> Option<String> {
         let watch = self.watch.filter(|watch| watch.is_broken())?;
         Some(watch.changes())
     }
 
-    /// The files that the pipeline leaves in the repository itself, as lines for `.gitignore`.
+    /// The files that the pipeline leaves in the repository, as lines for `.gitignore`.
     pub(super) fn ignorable(&self) -> BTreeSet<String> {
         self.watch.map(Watch::ignorable).unwrap_or_default()
     }
@@ -237,7 +237,7 @@ impl Stage<'_> {
         costs.map(Runner::cost).fold(Cost::default(), Cost::plus)
     }
 
-    /// The cost of the judges; none where there are no judges.
+    /// The cost of the judges; none if there are no judges.
     fn judge_cost(&self) -> Option<Cost> {
         let judges = self.runners().filter(|runner| runner.is_of_a_judge());
         judges.map(Runner::cost).reduce(Cost::plus)
@@ -284,7 +284,7 @@ impl Stage<'_> {
                 without_interruption(of_probe);
             }
         }
-        // A ceiling has ended the run, and it has a notice of its own.
+        // The run ended because it reached a limit, for which there is a separate notice.
         if self
             .runners
             .iter()
@@ -328,10 +328,10 @@ impl Stage<'_> {
         assemble(kinds, run, findings, notices)
     }
 
-    /// What each probe has found. It is made once for everybody who asks before the next run: copies share the records.
+    /// The findings of each probe. They are computed once and shared by all callers, until the next run.
     fn findings(&self) -> Vec<Findings> {
         let mut found = self.found.borrow_mut();
-        // A signal may come at any time, and stops a runner that is at rest too.
+        // A signal may come at any time, and also stops a runner that is idle.
         let stopped = self.runners().filter(|runner| runner.stopped()).count();
         let known = found.take().filter(|found| found.stopped == stopped);
         let known = known.unwrap_or_else(|| FoundSoFar {
@@ -358,14 +358,14 @@ impl Stage<'_> {
     fn fingerprints(&self) -> Fingerprints {
         Fingerprints {
             config: self.config.measured(),
-            // A fingerprint would claim that all answers came from the same code.
+            // A fingerprint would wrongly say that all answers came from the same code.
             pipeline: self.code.digest.filter(|_| self.changes().is_none()),
         }
     }
 }
 
-/// The ending of a run by the endings of its probes: whatever stopped one probe stopped the run, and a probe that
-/// measured nothing fails it.
+/// The ending of a run, from the endings of its probes: if something stopped one probe, it stopped the run, and the run
+/// fails if a probe measured nothing.
 pub(super) fn joined(endings: impl Iterator<Item = Ending>) -> Ending {
     let endings: Vec<Ending> = endings.collect();
     [
@@ -384,7 +384,7 @@ pub(super) fn is_assembled(notice: &Notice) -> bool {
     notice.code == NoticeCode::Unmeasured
 }
 
-/// Joins the measurements with their notices.
+/// Joins the measurements and adds their notices.
 pub(super) fn assemble(
     kinds: Kinds,
     run: Run,
@@ -414,8 +414,8 @@ pub(super) fn assemble(
     Report::new(run, sections, metrics, notices)
 }
 
-/// Says which files of the code changed during the run, and what to do. Such a run has no figures, because nobody knows which
-/// code gave which answer.
+/// Says which files of the code changed during the run, and what to do. Such a run has no figures, because it is not
+/// known which code gave which answer.
 fn changed_notice(changes: &str) -> Notice {
     Notice::new(
         NoticeCode::Changed,
@@ -428,7 +428,7 @@ fn changed_notice(changes: &str) -> Notice {
     )
 }
 
-/// Why a report of such a run shows nothing; none for other reports.
+/// Why the report of a run whose code changed has no figures; none for other reports.
 pub(super) fn why_nothing_is_shown(report: &Report) -> Option<String> {
     if report.run.ending != Ending::Changed {
         return None;
@@ -439,7 +439,7 @@ pub(super) fn why_nothing_is_shown(report: &Report) -> Option<String> {
     Some(notice.map_or_else(plain, |notice| notice.text.clone()))
 }
 
-/// Takes the value of a metric away.
+/// Removes the value of a metric.
 fn withdraw_changed(metric: &mut Metric) {
     metric.withdraw("the code of the pipeline changed while it ran");
 }

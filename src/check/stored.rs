@@ -12,24 +12,24 @@ use kelvin_gate::verdict::{Verdict, Word};
 use kelvin_gate::{Gate, Next, align};
 use kelvin_run::config::Config;
 
-/// Searches for such reports of a base.
+/// Searches for stored reports of the base's code.
 type Find<'s> = dyn Fn(&Report) -> Others + 's;
 
-/// The reports. They are searched for only where the verdict is open without them.
+/// Finds stored reports of the base's code. The search is only made if the verdict is inconclusive without them.
 #[derive(Default)]
 pub(super) struct StoredReports<'s> {
     find: Option<Box<Find<'s>>>,
     found: Others,
 }
 
-/// One of these reports beside the head.
+/// A stored report of the base's code, prepared for the comparison with the head.
 pub(super) struct ReportBeside {
     aligned: AlignedReports,
     first_is_copied: bool,
 }
 
 impl<'s> StoredReports<'s> {
-    /// The reports beside a stored base; none where the base was measured just now, or was named as a file.
+    /// The stored reports of a base; none if the base was measured just now, or was given as a file.
     pub(super) fn of(
         request: &'s GateRequest,
         config: &'s Config,
@@ -65,7 +65,7 @@ impl<'s> StoredReports<'s> {
         }
     }
 
-    /// Each report in the form in which it is compared with a head.
+    /// Each stored report in the form in which it is compared with a head.
     pub(super) fn beside(&self, head: &Report) -> Vec<ReportBeside> {
         let reports = self.found.reports.iter();
         reports
@@ -76,7 +76,7 @@ impl<'s> StoredReports<'s> {
             .collect()
     }
 
-    /// Notes about the reports. `was_run`: whether the base was run again in some cases.
+    /// Notes about the reports. `was_run`: whether the base was run again for some cases.
     pub(super) fn differences(self, verdict: &Verdict, was_run: bool) -> Vec<Difference> {
         let reports = self.found.reports.len();
         let mut metrics = verdict.metrics.values();
@@ -102,7 +102,7 @@ impl ReportBeside {
     }
 }
 
-/// Whether the gate has not yet passed everything.
+/// Whether the gate still has to decide about something.
 fn is_open(next: Next) -> bool {
     let Next::Verdict(verdict) = next else {
         return true;
@@ -126,13 +126,13 @@ fn find(request: &GateRequest, config: &Config, base: (&Report, &Provenance)) ->
                 why: format!("{error:#}"),
             }],
         },
-        // A project that keeps its reports elsewhere needs no such branch.
+        // A project that stores its reports elsewhere does not need a branch of reports.
         Err(_) => Others::default(),
     }
 }
 
-/// Passes a search for stored reports to `then`. The search asks for no artifacts, measures nothing, and finds the
-/// configuration by its name; a caller that needs more changes it.
+/// Passes a search for stored reports to `then`. The search reads no artifacts, measures nothing, and finds the
+/// configuration by its name; a caller that needs more can change it.
 pub(super) fn search_stored<T>(
     request: &GateRequest,
     config: &Config,

@@ -19,7 +19,7 @@ use kelvin_system::pipeline::Made;
 pub(crate) struct SummaryRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// The configuration beside which the history lies.
+    /// The configuration whose folder contains the history.
     pub(crate) config: PathBuf,
     /// The beginning of the period.
     pub(crate) since: String,
@@ -41,7 +41,7 @@ pub(crate) struct SummaryRequest {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the period is invalid, or a metric is asked for that no run has.
+/// A [`Misuse`] if the period is invalid, or a metric is asked for that no run has.
 pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
     let period = period(&request.since, request.until.as_deref(), request.now)?;
     let root = folder(&request.config)?;
@@ -90,7 +90,7 @@ fn period(since: &str, until: Option<&str>, now: i64) -> Result<Period, Misuse> 
     Ok(Period { since, until })
 }
 
-/// Refuses a metric that no run has ever had: a typing error would look like a period without a finding.
+/// Rejects a metric that no run has ever had: a misspelt name would look like a period without a finding.
 pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(), Misuse> {
     let is_known = |metric: &&String| runs.iter().any(|run| run.figures.contains_key(*metric));
     let Some(unknown) = metrics.iter().find(|metric| !is_known(metric)) else {
@@ -109,7 +109,7 @@ pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(),
     )
 }
 
-/// Whether the configuration can be run, and whether it measures the same as the last run.
+/// Whether the configuration can be run, and whether it still measures the same as in the last run.
 fn valid(
     (registry, config): (Registry, &Config),
     overrides: &Overrides,
@@ -175,7 +175,7 @@ fn today(registry: Registry, config: &Config, overrides: &Overrides) -> anyhow::
     ))
 }
 
-/// The name of the file of a summary in a folder: the last day that it covers.
+/// The name of the file for a summary in a folder: the last day that the summary covers.
 pub(crate) fn file_name(summary: &Summary, folder: &Path, ending: &str) -> PathBuf {
     let until = calendar::moment(&summary.until).map_or(0, |until| until - 1);
     folder.join(format!("{}.{ending}", calendar::day(until)))

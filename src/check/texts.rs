@@ -1,4 +1,4 @@
-//! Reports with no more of the texts of answers than the configuration lets others read.
+//! Shortens reports so that they contain no more texts of answers than the configuration lets others read.
 
 use std::borrow::Cow;
 
@@ -8,16 +8,16 @@ use kelvin_gate::report::Report;
 use kelvin_record::KeptTexts;
 use kelvin_run::config::Config;
 
-/// The report with no more of the texts of answers than may be kept. Notices and reasons quote them too, so these are
-/// made anew from the records that are kept; the figures are the same.
+/// Returns the report without the texts of answers that must not be stored. Notices and reasons quote such texts too,
+/// so they are made again from the shortened records; the figures stay the same.
 ///
 /// # Errors
 ///
-/// Where the figures cannot be made of the shortened records, which is a fault of this program.
+/// Fails if the figures cannot be computed from the shortened records, which is a bug of this program.
 pub(super) fn shortened(mut report: Report, texts: KeptTexts) -> anyhow::Result<Report> {
     let made = record::notices_of_figures(&report);
     report.notices.retain(|notice| !made.contains(notice));
-    // A decision that is a secret was masked when the report was written, and its distances do not follow from it.
+    // A decision that is a secret was masked when the report was written, so its distances do not follow from it.
     let follows = figures_follow(&report);
     report.probes.shorten(texts);
     report.run.session.texts_withheld |= texts == KeptTexts::None;
@@ -32,18 +32,18 @@ pub(super) fn shortened(mut report: Report, texts: KeptTexts) -> anyhow::Result<
     Ok(record::recompute("", report).report)
 }
 
-/// Whether the gate may see no texts of answers: the configuration keeps none, or one of the reports has none. A text
-/// cannot be compared with what stands in place of one, so then neither side has any.
+/// Whether the gate must not see any texts of answers: the configuration stores none, or one of the reports has none. A
+/// text cannot be compared with a placeholder, so then both sides are compared without texts.
 pub(super) fn are_withheld(config: &Config, reports: &[&Report]) -> bool {
     let mut sessions = reports.iter().map(|report| &report.run.session);
     config.baseline.texts == KeptTexts::None || sessions.any(|session| session.texts_withheld)
 }
 
-/// A report in the form in which the gate compares it. All that a verdict says is made of this form.
+/// A report in the form in which the gate compares it. The whole verdict is made from this form.
 ///
 /// # Errors
 ///
-/// As [`shortened`].
+/// Fails like [`shortened`].
 pub(super) fn compared(report: &Report, withheld: bool) -> anyhow::Result<Cow<'_, Report>> {
     Ok(match withheld && !report.run.session.texts_withheld {
         true => Cow::Owned(shortened(report.clone(), KeptTexts::None)?),

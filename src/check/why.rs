@@ -1,5 +1,5 @@
-//! The reasons of a verdict. To each is added why its example item came out badly: a figure only shows that something
-//! broke, and the record of the item knows what.
+//! Adds to each reason of a verdict why its example item got a bad result: a figure only shows that the pipeline got
+//! worse, but the record of the item says why.
 
 use kelvin_gate::policy::Effect;
 use kelvin_gate::report::Report;
@@ -7,7 +7,7 @@ use kelvin_gate::verdict::{Reason, ReasonCode, Verdict};
 use kelvin_page::safe;
 use kelvin_record::probe_of;
 
-/// A reason that is about no single metric.
+/// A reason that does not concern a single metric.
 pub(super) fn reason(code: ReasonCode, effect: Option<Effect>, text: &str) -> Reason {
     Reason {
         code,
@@ -17,10 +17,10 @@ pub(super) fn reason(code: ReasonCode, effect: Option<Effect>, text: &str) -> Re
     }
 }
 
-/// A longer text would hide the reason behind its details.
+/// The maximum length in characters: a longer text would hide the reason behind its details.
 const LONGEST: usize = 240;
 
-/// Names the first item of each reason with an effect, and what its record says about it.
+/// Names the first item of each reason with an effect, and adds the explanation from its record.
 pub(super) fn explain_reasons(head: &Report, verdict: &mut Verdict) {
     let mut told = Vec::new();
     for reason in &verdict.reasons {
@@ -36,7 +36,7 @@ pub(super) fn explain_reasons(head: &Report, verdict: &mut Verdict) {
                 .kind(probe)?
                 .why(head.probes.of(probe)?, item, metric)?;
             let why = safe::cut(&why, LONGEST);
-            // A single backtick would turn the following text into a name.
+            // An unpaired backtick would format the following text as code.
             let is_paired = why.matches('`').count().is_multiple_of(2);
             let why = if is_paired {
                 why

@@ -14,13 +14,13 @@ use kelvin_page::Opening;
 use kelvin_page::html::Texts;
 use kelvin_run as run;
 
-/// A verdict for the page of its report.
+/// A verdict for the HTML page of its report.
 #[derive(Clone, Copy)]
 pub(super) struct JudgedPage<'j> {
     /// The verdict.
     judgement: &'j Judgement,
-    /// Whether the page stays beside the files of the run. A workflow keeps the page without them, so its page leads to
-    /// none.
+    /// Whether the page stays in the folder with the files of the run. A workflow keeps the page without them, so its
+    /// page has no links to them.
     stays_with_files: bool,
 }
 
@@ -82,7 +82,7 @@ fn item_pages(report: &Report, out: &Path) -> anyhow::Result<()> {
     })
 }
 
-/// Writes two kinds of files at the same time, of which neither needs the other.
+/// Writes two independent kinds of files at the same time.
 fn both(
     one: impl FnOnce() -> anyhow::Result<()> + Send,
     other: impl FnOnce() -> anyhow::Result<()>,
@@ -101,14 +101,14 @@ fn both(
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where the folder is not ours; any other where a file cannot be
-/// written.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if the folder was not made by this program; any other error if a file cannot
+/// be written.
 pub(crate) fn report(report: &Report, out: &Path) -> anyhow::Result<()> {
     let _claim = run::claim(out)?;
     run_files(report, out, &|_, _| None, None)
 }
 
-/// Writes the Markdown and the JSON of a report over those of the same report in another form.
+/// Overwrites the Markdown and the JSON of a report with another form of the same report.
 pub(super) fn over(report: &Report, out: &Path) -> anyhow::Result<()> {
     file::write(
         &out.join("report.md"),
@@ -133,7 +133,7 @@ pub(super) fn judged_page(
     )
 }
 
-/// The text of an item, or of one of its parts, as it was written; none where the file is missing or has changed since.
+/// The text of an item, or of one of its parts, as it was written; none if the file is missing or has changed since.
 pub(super) fn text(report: &Report, out: &Path, item: &str, part: Option<&str>) -> Option<String> {
     let mut sections = report.probes.iter();
     let input = sections.find_map(|(_, section)| section.input(item, part))?;
@@ -153,14 +153,14 @@ fn html(
     })
 }
 
-/// The input, the output and the conversation of an item in the folder of the report, with paths relative to it, as far as
-/// they are there.
+/// The input, the output and the conversation of an item in the folder of the report, if they exist; paths are relative
+/// to the folder.
 fn files_of(report: &Report, out: &Path, probe: &str, item: &str) -> Vec<(&'static str, String)> {
     let Some(kind) = report.probes.kind(probe) else {
         return Vec::new();
     };
     let folder = run::folder_of(Path::new(kind.folder().unwrap_or_default()), item, None, 1);
-    // What is no plain file was put there by somebody else, so no page leads to it.
+    // If the path is not a plain file, another program has put it there, so no page links to it.
     let found = |name: &str| {
         let path = folder.join(name);
         let is_file = fs::symlink_metadata(out.join(&path)).is_ok_and(|data| data.is_file());

@@ -39,10 +39,10 @@ pub(super) fn after(
 ) -> String {
     let page = report::page::run_page(&checked.report);
     let configured = registry.configured_in(&args.config);
-    // If the configuration has changed since and cannot be read now, less can be told.
+    // If the configuration has changed and cannot be read now, some hints are left out.
     let configured = configured.ok();
     let mut text = String::new();
-    // The failures of a copy are those of the base, whose files are not here.
+    // The failures of a copied report are failures of the base, and their files do not exist here.
     let first = page.first_failure().filter(|_| !checked.is_a_copy());
     let mut by_hand = first
         .zip(configured.as_ref())
@@ -56,17 +56,17 @@ pub(super) fn after(
         }
         None => step(args, checked, configured.as_ref(), first.is_some()),
         Some(judgement) if judgement.verdict.verdict == Word::NoBaseline => {
-            // Where the baseline is turned off, no source was asked, and a saved base would not be used either.
+            // If the baseline is turned off, no source was asked, and a saved base would not be used either.
             let is_off = judgement.tried.is_empty();
             match is_off {
                 true => view(args).next(),
-                // Without a commit no report can be kept in git.
+                // Without a commit no report can be stored in git.
                 false if checked.report.run.session.commit.is_none() => name_a_base(args),
                 false => keep_a_base(args, configured.as_ref()),
             }
         }
         Some(judgement) if judgement.asks_nothing() => view(args).next(),
-        // A repeated run would be void too, until git ignores the files that the pipeline leaves.
+        // A repeated run would be invalid too, until git ignores the files that the pipeline leaves.
         Some(_) if checked.report.run.ending == Ending::Changed => {
             let line = ignoring(&args.config, &checked.ignorable);
             line.map_or_else(String::new, |line| format!("next: {line}\n"))
@@ -81,8 +81,8 @@ pub(super) fn after(
     Masker::of_environment([]).text(&text).into_owned()
 }
 
-/// The next step where no call gave an answer. The doctor is suggested only where it would find something: for a
-/// pipeline that merely fails it reports that nothing is missing.
+/// The next step if no call gave an answer. The doctor is suggested only if it can find a problem: for a pipeline that
+/// merely fails, it reports that everything is there.
 fn nothing_came(
     args: &CheckArgs,
     registry: Registry,
@@ -96,14 +96,14 @@ fn nothing_came(
             .given("--out", args.out.as_ref())
             .next();
     }
-    // A next step is one line, and the command of a script may have several.
+    // A next step is one line, but the command of a script may have several lines.
     match by_hand.take_if(|command| !command.contains('\n')) {
         Some(command) => format!("next, by hand: {command}\n"),
         None => args.again().next_when(MENDED),
     }
 }
 
-/// Shows a failure, with the end of the output of the call.
+/// Shows a failure, with the last lines of the output of the call.
 fn failure(first: &FailedInvocation<'_>) -> String {
     let mut text = format!(
         "\nThe first failure, {}, {}: {}\n",
@@ -125,8 +125,8 @@ fn failure(first: &FailedInvocation<'_>) -> String {
     text
 }
 
-/// The command that repeats a call, to be pasted into a shell. None where the pipeline is no command, or the call was
-/// made in a workspace that is gone.
+/// The command that repeats a call, for pasting into a shell. None if the pipeline is not a command, or the call was
+/// made in a workspace that no longer exists.
 fn by_hand(
     (registry, configured): (Registry, &Config),
     out: &Path,
@@ -151,8 +151,8 @@ fn by_hand(
     })
 }
 
-/// The kind of probe whose files are in a folder of a run: the kind with that folder name, or the one whose items have
-/// folders at the top.
+/// The kind of probe whose files are in a folder of a run: the kind with that folder name, or the kind whose items have
+/// their folders at the top.
 fn kind_of(registry: Registry, folder: &Path) -> Option<&'static dyn Kind> {
     let top = folder.components().next()?.as_os_str().to_str();
     let mut kinds = registry.kinds().iter().copied();
@@ -160,8 +160,8 @@ fn kind_of(registry: Registry, folder: &Path) -> Option<&'static dyn Kind> {
     named.or_else(|| kinds.find(|kind| kind.folder().is_none()))
 }
 
-/// The command with its paths in place of the placeholders. A path that needs quotes is possible only if the command
-/// itself quotes nothing.
+/// The command with its paths in place of the placeholders. A path with quotes is possible only if the command itself
+/// contains no quotes.
 fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<String> {
     let quotes = command.contains(['\'', '"', '`', '\\']);
     let below = |path: &Path| -> PathBuf { path.strip_prefix(root).unwrap_or(path).to_path_buf() };
@@ -184,12 +184,13 @@ fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<Str
     Some(filled)
 }
 
-/// The next step. Files that git neither tracks nor ignores keep answers from being reused, so they come first.
+/// The next step. Files that git neither tracks nor ignores prevent the reuse of answers, so advice about them comes
+/// first.
 fn step(args: &CheckArgs, checked: &Checked, config: Option<&Config>, some_failed: bool) -> String {
     let report = &checked.report;
     let again = args.again().command();
     match (ignoring(&args.config, &checked.ignorable), again) {
-        // The next run would be void too as long as git does not ignore these files.
+        // The next run would be invalid too, as long as git does not ignore these files.
         (Some(line), Some(again)) if report.run.ending == Ending::Changed => {
             format!("next: {line} && {again}\n")
         }
@@ -198,8 +199,7 @@ fn step(args: &CheckArgs, checked: &Checked, config: Option<&Config>, some_faile
     }
 }
 
-/// The command that makes git ignore the files that the pipeline leaves in the repository; none where it leaves
-/// nothing.
+/// The command that makes git ignore the files that the pipeline leaves in the repository; none if it leaves no files.
 fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
     let root = check::folder(config).ok().filter(|_| !lines.is_empty())?;
     let top = git::top(&root);
@@ -211,17 +211,17 @@ fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
     let lines: Vec<String> = lines.iter().map(|line| quoted(line)).collect();
     // The added rule must not be appended to a last line without a line break.
     let line = format!(r"printf '\n%s\n' {} >> {file}", lines.join(" "));
-    // With a character that a line cannot show, the pasted command would add another rule.
+    // If the path contains a character that a line cannot show, the pasted command would add another rule.
     (safe::lines(&line) == line).then_some(line)
 }
 
-/// The one command that fits how a run ended, as the last line.
+/// The command that fits the ending of a run, for the last line.
 fn next(args: &CheckArgs, report: &Report, config: Option<&Config>, some_failed: bool) -> String {
     let session = &report.run.session;
-    // A part of the cases, or one probe of several, is no base for later comparisons.
+    // Some of the cases, or one of several probes, cannot be the base of later comparisons.
     let is_whole = report.run.only.is_empty() && !args.is_restricted();
     let can_be_kept = is_whole && session.commit.is_some();
-    // A report of fewer repeats is no base.
+    // A report with fewer repeats cannot be a base.
     let more = config.map(|config| config.baseline.repeats);
     let more = more.filter(|wanted| report.run.repeats < wanted.get());
     match report.run.ending {
@@ -243,13 +243,13 @@ fn next(args: &CheckArgs, report: &Report, config: Option<&Config>, some_failed:
     }
 }
 
-/// Whether a saved report would be used as a base, and none is saved yet.
+/// Whether a saved report would be used as a base and none has been saved yet.
 fn needs_a_base(config: &Config) -> bool {
     let asks = !matches!(config.baseline.from, BaselineSource::Off);
     asks && !config.baseline.compute && !check::is_one_kept(config)
 }
 
-/// Explains how to save this report as a base: a report of uncommitted changes cannot be saved.
+/// Explains how to save this report as a base after a commit, because a report of uncommitted changes cannot be saved.
 fn once_committed(args: &CheckArgs, more: Option<NonZeroUsize>) -> String {
     let check = args.again_with(more.or(args.repeats));
     match (check.command(), save(args).command()) {
@@ -260,7 +260,7 @@ fn once_committed(args: &CheckArgs, more: Option<NonZeroUsize>) -> String {
     }
 }
 
-/// The next step for a gate outside of git, where only a file can be the base.
+/// The next step for a gate outside of git, when only a file can be the base.
 fn name_a_base(args: &CheckArgs) -> String {
     Again::kelvin("gate")
         .config(&args.config)

@@ -8,17 +8,17 @@ use clap::ValueEnum;
 use kelvin_gate::reproduce::quoted;
 use kelvin_page::safe;
 
-/// The name by which the command line offers a value.
+/// The name of a value on the command line.
 pub(super) fn name_of(value: impl ValueEnum) -> String {
     let value = value.to_possible_value().expect("every value is offered");
     value.get_name().to_owned()
 }
 
-/// The condition for a command that repeats what has failed.
+/// The condition under which a failed command should be repeated.
 pub(super) const MENDED: &str = "when that is fixed";
 
-/// A command, word by word as a shell reads it. A word that one line cannot show unchanged would make another command,
-/// so in that case nothing is offered.
+/// A command, word by word as a shell reads it. If one line cannot show a word unchanged, the pasted command would be a
+/// different one, so then no command is suggested.
 #[derive(Clone, Debug)]
 pub(super) struct Again {
     words: Option<Vec<String>>,
@@ -37,17 +37,17 @@ impl Again {
         }
     }
 
-    /// Further words that need no quotes, with a space between.
+    /// Adds words that need no quotes, separated by spaces.
     pub(super) fn words(self, plain: &str) -> Self {
         plain
             .split_whitespace()
             .fold(self, |again, word| again.word(word))
     }
 
-    /// One word, whatever is in it.
+    /// Adds one word with any content.
     pub(super) fn word(mut self, word: impl AsRef<OsStr>) -> Self {
         let shown = word.as_ref().to_str().filter(|word| {
-            // A line of a terminal shows neither runs of spaces nor characters without a width.
+            // A line of a terminal shows neither several spaces in a row nor characters without a width.
             word.chars()
                 .all(|sign| sign == ' ' || !sign.is_whitespace())
                 && safe::lines(word) == **word
@@ -59,7 +59,7 @@ impl Again {
         self
     }
 
-    /// A flag with its value, in one word: a value may begin with a dash.
+    /// Adds a flag and its value as one word, because a value may begin with a dash.
     pub(super) fn flag(self, name: &str, value: impl AsRef<OsStr>) -> Self {
         let mut word = OsStr::new(name).to_owned();
         word.push("=");
@@ -67,7 +67,7 @@ impl Again {
         self.word(word)
     }
 
-    /// A flag with its value, where the value was given.
+    /// Adds a flag and its value, if there is a value.
     pub(super) fn given(self, name: &str, value: Option<impl AsRef<OsStr>>) -> Self {
         match value {
             Some(value) => self.flag(name, value),
@@ -75,12 +75,12 @@ impl Again {
         }
     }
 
-    /// A flag with one of the values that the command line offers, where one was given.
+    /// Adds a flag with one of the values that the command line offers, if there is a value.
     pub(super) fn choice(self, name: &str, value: Option<impl ValueEnum>) -> Self {
         self.given(name, value.map(name_of))
     }
 
-    /// A flag without a value, where it was given.
+    /// Adds a flag without a value, if it was given.
     pub(super) fn switch(self, name: &str, given: bool) -> Self {
         match given {
             true => self.word(name),
@@ -88,7 +88,7 @@ impl Again {
         }
     }
 
-    /// The flag that names a configuration; nothing for the one that is read without it.
+    /// Adds the flag that names a configuration; adds no flag for the default configuration.
     pub(super) fn config(self, file: &Path) -> Self {
         match file == Path::new("kelvin.yaml") {
             true => self,
@@ -106,7 +106,7 @@ impl Again {
         self.line("next")
     }
 
-    /// The last line of an output, where something has to be done by hand before.
+    /// The last line of an output, if the user has to do something first.
     pub(super) fn next_when(&self, when: &str) -> String {
         self.line(&format!("next, {when}"))
     }

@@ -1,4 +1,4 @@
-//! `kelvin approve`: applies what somebody has decided about a regression.
+//! `kelvin approve`: applies a decision about a regression.
 
 use clap::{Args, ValueEnum};
 

@@ -69,7 +69,7 @@ fn save(args: &SaveArgs, registry: Registry) -> anyhow::Result<Exit> {
         writer: check::writer(&variable),
         say: &super::say,
     })?;
-    // Another name would have to be set in the configuration of the gate too, which has no flag for it.
+    // Any other name would also have to be set in the configuration of the gate, because the gate has no flag for it.
     if args.name.is_none() {
         let gate = Again::kelvin("gate").config(&args.config);
         super::say(&gate.next_when("on a branch with a change"));

@@ -80,7 +80,7 @@ pub(super) fn main(args: CacheArgs, registry: Registry) -> anyhow::Result<Exit> 
         CacheCommand::Clear => removal_text(&stored, stored.clear()?),
     };
     let next = match args.command {
-        // The next run would remove these answers itself, within a day at most.
+        // The next run removes the old answers itself, within a day at most.
         CacheCommand::Info if stored.is_large(now) => again("cache prune").next(),
         _ if !is_kept => again("check").next_when(CACHED),
         CacheCommand::Info | CacheCommand::Prune { .. } | CacheCommand::Clear => {

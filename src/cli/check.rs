@@ -122,7 +122,7 @@ pub(super) fn probes(registry: Registry) -> PossibleValuesParser {
 }
 
 impl CheckArgs {
-    /// The arguments of a check of these items.
+    /// The arguments for a check that is restricted to some items.
     pub(super) fn of_items(config: PathBuf, only: Vec<String>) -> Self {
         Self {
             config,
@@ -131,7 +131,7 @@ impl CheckArgs {
         }
     }
 
-    /// The check that the arguments ask for.
+    /// The check that the arguments request.
     pub(super) fn request(&self, registry: Registry) -> CheckRequest {
         let Self {
             config,
@@ -242,7 +242,7 @@ fn forecast(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
             return Err(Misuse::new(what).help("leave `--format junit` out").into());
         }
         CheckFormat::Text => {
-            // Where the time of a call is not known, `--confirm` measures it with the first calls before the others are
+            // If the time of a call is not known, `--confirm` measures it with the first calls before the others are
             // made.
             let next = args.again().switch("--confirm", bill.call.is_none());
             format!("{}\n{}", forecast::page(&bill), next.next())
@@ -251,7 +251,7 @@ fn forecast(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// All lines, with remarks.
+/// The list as text, with remarks.
 fn page(listing: &Listing) -> String {
     let mut page = String::new();
     for ListedVariant { case, variant, .. } in &listing.variants {
@@ -292,7 +292,7 @@ impl CheckArgs {
         self.again_with(self.repeats)
     }
 
-    /// The command for the same check with other repeats.
+    /// The command for the same check with another number of repeats.
     pub(super) fn again_with(&self, repeats: Option<NonZeroUsize>) -> Again {
         let number = |number: Option<NonZeroUsize>| number.map(|number| number.to_string());
         let again = Again::kelvin("check")
@@ -322,13 +322,14 @@ impl CheckArgs {
         super::history::record(registry, &self.config, &checked.report, self.no_history);
     }
 
-    /// Whether nothing is to be run.
+    /// Whether the command only shows what it would run.
     pub(super) const fn is_dry_run(&self) -> bool {
         self.dry_run || self.list || self.forecast
     }
 }
 
-/// Prints a finished check, and the verdict with as many of its changed answers where there is one.
+/// Prints a finished check and its verdict, if there is one. The second part of `judged` limits how many changed
+/// answers are shown.
 pub(super) fn print(
     args: &CheckArgs,
     registry: Registry,
@@ -346,7 +347,7 @@ pub(super) fn print(
     Ok(())
 }
 
-/// Prints a report in a format, or the verdict on it; a text has as many of the changed answers.
+/// Prints a report or its verdict in a format; a text shows at most this many changed answers.
 pub(super) fn show(
     format: CheckFormat,
     checked: &Checked,
@@ -383,7 +384,7 @@ pub(super) fn show(
         }
     };
     let mut stdout = anstream::stdout().lock();
-    // A closed pipe (`| head`) is no failure of the check.
+    // A closed pipe (`| head`) does not mean that the check failed.
     match stdout.write_all(&text).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
@@ -399,7 +400,7 @@ fn style() -> Style {
     Style::of(choice != anstream::ColorChoice::Never, columns)
 }
 
-/// A path as a person would type it: relative where it lies below the working directory.
+/// A path as a person would type it: relative if it is below the working directory.
 pub(super) fn shown(path: &std::path::Path) -> String {
     std::env::current_dir()
         .ok()

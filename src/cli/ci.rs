@@ -129,7 +129,8 @@ pub(super) fn main(args: CiArgs, registry: Registry) -> anyhow::Result<Exit> {
     progress.finish(ran.as_ref().ok().map(|ran| &ran.checked.report));
     let ran = ran?;
     if !dry_run {
-        // The report has names of cases and text of the pipeline, and none of that may become a command of the runner.
+        // The report contains names of cases and text of the pipeline, and none of that may be read as a command by the
+        // runner.
         let on_github = super::on_github();
         if on_github {
             super::say(&commands::stop(&request.guard));
@@ -148,7 +149,7 @@ pub(super) fn main(args: CiArgs, registry: Registry) -> anyhow::Result<Exit> {
     Ok(ran.exit())
 }
 
-/// Keeps the pipeline away from the token; called before a second thread begins.
+/// Hides the token from the pipeline; must be called before a second thread starts.
 fn keep_apart() {
     confine::begin();
     if variable("KELVIN_IN_CONTAINER").is_none() {
@@ -166,7 +167,7 @@ fn keep_apart() {
     }
 }
 
-/// Works in another folder, where one is given.
+/// Changes to another folder, if one is given.
 fn enter(folder: Option<&Path>, config: &Path) -> anyhow::Result<()> {
     if let Some(folder) = folder {
         no_link("working-directory", folder)?;
@@ -180,8 +181,8 @@ fn enter(folder: Option<&Path>, config: &Path) -> anyhow::Result<()> {
     no_link("config", config)
 }
 
-/// Refuses a path through a symbolic link. The rules of the base branch are read from the same path in its tree, and a
-/// change that turns this path into a link would choose other rules.
+/// Rejects a path through a symbolic link. The rules of the base branch are read from the same path at its commit. A
+/// change that turns this path into a link would therefore choose other rules.
 fn no_link(input: &str, path: &Path) -> anyhow::Result<()> {
     let Some(link) = file::link_on_the_way(path) else {
         return Ok(());
@@ -195,7 +196,7 @@ fn no_link(input: &str, path: &Path) -> anyhow::Result<()> {
 /// Whether the folder could be entered, and the event with its payload.
 type Begun = (anyhow::Result<()>, anyhow::Result<(String, Value)>);
 
-/// The request by the arguments, and the reason why it cannot begin, if there is one.
+/// The request that the arguments describe, and the reason why it cannot start, if there is one.
 fn request(
     args: CiArgs,
     registry: Registry,
@@ -253,7 +254,7 @@ fn request(
 }
 
 /// Reports that the arguments of `kelvin ci`, or the inputs that became arguments, could not be read. The arguments
-/// that say where to report are used as far as they can be read.
+/// that say where to report are used if they can be read.
 pub(super) fn wrong_input(registry: Registry, line: &[OsString], error: &clap::Error) {
     let given = |name: &str| {
         let flag = format!("--{name}");

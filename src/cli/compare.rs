@@ -129,8 +129,8 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     Ok(Exit::Passed)
 }
 
-/// The next step after a comparison. `is_foreign`: whether a side is the file of an evaluator, which only a configuration can
-/// have run again.
+/// The next step after a comparison. `is_foreign`: whether a side is the file of another evaluator, for which only a
+/// configuration makes re-runs possible.
 fn next(args: &CompareArgs, judgement: &Judgement, is_foreign: bool) -> String {
     let again = |command| Again::kelvin(command).config(&args.config);
     let source = judgement.base.as_ref().map(|base| base.source);
@@ -146,7 +146,7 @@ fn next(args: &CompareArgs, judgement: &Judgement, is_foreign: bool) -> String {
             .word(&args.base)
             .word(&args.head)
             .next(),
-        // The gate runs cases again that may be noise. Its base can be a file, but not a run of the history.
+        // The gate can run doubtful cases again. Its base can be a file, but not a run of the history.
         Word::Inconclusive if source == Some(Source::File) => {
             let file = args.base.strip_prefix("file:").unwrap_or(&args.base);
             again("gate").flag("--baseline", file).next()
@@ -156,7 +156,7 @@ fn next(args: &CompareArgs, judgement: &Judgement, is_foreign: bool) -> String {
     }
 }
 
-/// Refuses runs that differ in anything but the code of the pipeline.
+/// Fails if the runs differ in anything but the code of the pipeline.
 fn same_but_for_the_pipeline(found: &Differences, nouns: &Nouns) -> Result<(), Misuse> {
     let told = found.told.iter().filter(|told| !told.is_of_the_pipeline());
     let mut differing: Vec<String> = told.map(|one| one.words(nouns)).collect();

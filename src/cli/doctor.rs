@@ -75,10 +75,10 @@ pub(super) fn main(args: DoctorArgs, registry: Registry) -> anyhow::Result<Exit>
     Ok(diagnosis.exit())
 }
 
-/// The state of the environment; an argument takes precedence.
+/// The environment of the doctor; an argument takes precedence over a variable.
 fn surroundings(event: Option<PathBuf>, event_name: Option<String>) -> DoctorSurroundings {
     let on_github = variable("GITHUB_ACTIONS").is_some();
-    // Docker and Podman leave a file as a mark; the image of the action sets a variable.
+    // Docker and Podman create a marker file; the image of the action sets a variable.
     let marked = ["/.dockerenv", "/run/.containerenv"]
         .iter()
         .any(|mark| Path::new(mark).exists());
@@ -101,7 +101,7 @@ fn token() -> Option<String> {
         .find_map(|name| variable(name))
 }
 
-/// A client, if the environment has an address and a repository.
+/// A client, if the environment names a GitHub address and a repository.
 fn client() -> Option<Client> {
     let api_url = variable("GITHUB_API_URL")?;
     let access = Access {
@@ -112,7 +112,7 @@ fn client() -> Option<Client> {
     Client::new(&access).ok()
 }
 
-/// The token, for git and for the repository of the workflow alone.
+/// The token, used for git and for the repository of the workflow only.
 pub(super) fn login() -> Option<Login> {
     Login::new(
         &variable("GITHUB_SERVER_URL")?,
@@ -121,7 +121,7 @@ pub(super) fn login() -> Option<Login> {
     )
 }
 
-/// A line for each finding, with what to add below it, and what to do next.
+/// A line for each finding, with the lines to add below it, and the next step.
 fn text(diagnosis: &Diagnosis, check: &Again, doctor: &Again) -> String {
     let mut page = String::new();
     for finding in &diagnosis.findings {

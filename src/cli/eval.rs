@@ -73,7 +73,7 @@ pub(super) fn main(args: &EvalArgs, registry: Registry) -> anyhow::Result<Exit> 
     Ok(Exit::Passed)
 }
 
-/// The next step: a second measurement can be compared with the one before it; the first can only be viewed.
+/// The next step: a second measurement can be compared with the previous one; the first can only be viewed.
 fn next(args: &EvalArgs) -> anyhow::Result<Again> {
     let runs = match History::open(Path::new("."))? {
         Some(history) if !args.no_history => history.runs(2)?.len(),

@@ -13,7 +13,7 @@ use kelvin_base::exit::Exit;
 use kelvin_github::publish::mask::Masker;
 use kelvin_page::counted;
 
-/// The folder of a data set unless another one is named.
+/// The default folder of a data set.
 const FOLDER: &str = "kelvin-export";
 
 /// The arguments of `kelvin export`.
@@ -117,7 +117,7 @@ fn manifest_text(request: &ExportRequest, manifest: &Manifest) -> String {
     page
 }
 
-/// The next step: to use the examples, or to get some.
+/// The next step: to use the examples, or to get some if there are none.
 fn next(args: &ExportArgs, request: &ExportRequest, manifest: &Manifest) -> String {
     if manifest.examples > 0 {
         // The first line of a table is its header.
@@ -156,6 +156,6 @@ fn next(args: &ExportArgs, request: &ExportRequest, manifest: &Manifest) -> Stri
             .flag("--min-score", args.min_score.to_string())
             .next();
     }
-    // A new run has inputs, outputs and scores that belong together.
+    // A new run writes inputs, outputs and scores that belong together.
     Again::kelvin("check").config(&args.config).next()
 }

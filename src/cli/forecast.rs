@@ -63,7 +63,7 @@ pub(super) fn page(bill: &Bill) -> String {
     page
 }
 
-/// What it costs to try the judge in a gate.
+/// The cost of testing the judge in a gate.
 fn of_trial(trial: &JudgeTrialCost) -> String {
     let calls = |grades: usize| counted(grades * trial.calls_each, "call");
     format!(

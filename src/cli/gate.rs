@@ -188,7 +188,8 @@ pub(super) fn main(args: &GateArgs, registry: Registry) -> anyhow::Result<Exit> 
     let judged = check::gate(&request, &progress);
     progress.finish(judged.as_ref().ok().map(|judged| &judged.checked.report));
     let judged = judged?;
-    // Judging a finished report is no run, and neither is a copy of the base's, so nothing is recorded.
+    // Judging a finished report is not a run, and a copied report of the base is not one either, so nothing is
+    // recorded.
     if args.report.is_none() && !judged.checked.is_a_copy() {
         args.check.record(&judged.checked, registry);
     }
@@ -205,7 +206,7 @@ pub(super) fn main(args: &GateArgs, registry: Registry) -> anyhow::Result<Exit> 
 ///
 /// # Errors
 ///
-/// Where the payload cannot be read, or its name is missing.
+/// Fails if the payload cannot be read, or its name is missing.
 pub(super) fn payload(
     file: Option<&PathBuf>,
     name: Option<&String>,

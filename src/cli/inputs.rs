@@ -1,6 +1,6 @@
-//! The inputs of an action. They come as variables, `INPUT_` and the name in upper case, and are passed to the parser
-//! as if they had been written on the command line, unless the line itself has the argument. So there is one list of
-//! inputs and one place where they are checked.
+//! Reads the inputs of an action. They arrive as variables, named `INPUT_` and the input in upper case, and are passed
+//! to the parser as if they were on the command line. An argument on the command line takes precedence. So there is one
+//! list of inputs and one place where they are checked.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ const POST_INPUTS: &[&str] = &[
 /// The inputs of `kelvin approve`.
 const APPROVE_INPUTS: &[&str] = &["pull-request", "config", "then", "token"];
 
-/// Adds the inputs that come as variables to a command line; an existing argument wins.
+/// Adds the inputs from variables to a command line; an existing argument takes precedence.
 pub(super) fn with_inputs(
     mut line: Vec<OsString>,
     variables: &dyn Fn(&str) -> Option<String>,
@@ -89,11 +89,11 @@ pub(super) fn with_inputs(
     line
 }
 
-/// The client of the repository whose workflow runs this; without a token it asks as anybody may.
+/// The client for the repository whose workflow runs this. Without a token, it sends anonymous requests.
 ///
 /// # Errors
 ///
-/// Where the runner does not name the repository, or GitHub cannot be asked at its address.
+/// Fails if the runner does not name the repository, or GitHub cannot be asked at its address.
 pub(super) fn client(token: Option<&str>) -> anyhow::Result<Arc<Client>> {
     let api_url = variable("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
     let repository = variable("GITHUB_REPOSITORY").context("`GITHUB_REPOSITORY` is not set")?;
@@ -105,7 +105,7 @@ pub(super) fn client(token: Option<&str>) -> anyhow::Result<Arc<Client>> {
     Ok(Arc::new(client))
 }
 
-/// Reads a variable; empty is unset.
+/// Reads a variable; an empty variable counts as unset.
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

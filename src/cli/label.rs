@@ -38,7 +38,7 @@ pub(super) struct LabelArgs {
     no_save: bool,
 }
 
-/// A name that is a part of an id.
+/// Checks a name that becomes a part of an id.
 fn word(text: &str) -> Result<String, String> {
     match text.trim().is_empty() || text.contains('/') || !safe::is_one_line(text) {
         true => Err("write a word or a line without `/`".to_owned()),
@@ -46,7 +46,7 @@ fn word(text: &str) -> Result<String, String> {
     }
 }
 
-/// What a person types.
+/// An answer that a person types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Typed {
     Said(Preference),
@@ -119,7 +119,7 @@ pub(super) fn main(args: LabelArgs, registry: Registry) -> anyhow::Result<Exit> 
     })
 }
 
-/// Shows the pairs that are open, each once. Returns whether the person stopped before the end.
+/// Shows the pairs without a decision, each once. Returns whether the person stopped before the end.
 fn ask_all(labelling: &mut Labelling, criterion: &str, ask: &dyn Ask) -> anyhow::Result<bool> {
     let all = labelling.pairs();
     let open = labelling.open_pairs()?;
@@ -154,14 +154,14 @@ fn shown(pair: &BlindPair, number: usize, all: usize, criterion: &str) -> Vec<St
     ];
     for (name, text) in parts {
         lines.push(format!("{name}:"));
-        // Texts come from outside; nothing in them may act on the terminal.
+        // The texts are foreign; the terminal must not execute anything in them.
         let text = safe::lines(text);
         lines.extend(text.trim_end().lines().map(|line| format!("  {line}")));
     }
     lines
 }
 
-/// How far the judge agrees with people, in a line.
+/// The agreement of the judge with people, in one line.
 pub(super) fn sentence(record: &PeopleRecord) -> String {
     let PeopleRecord {
         judge,

@@ -36,7 +36,7 @@ enum LintFormat {
 }
 
 impl LintArgs {
-    /// The configurations that were named, each once.
+    /// The configurations that were named, without duplicates.
     fn named(&self) -> Vec<&Path> {
         let mut named: Vec<&Path> = Vec::new();
         for file in self.files.iter().chain(&self.configs) {
@@ -51,7 +51,7 @@ impl LintArgs {
     }
 }
 
-/// A finding in the form for programs.
+/// A finding in the JSON output.
 #[derive(Debug, Serialize)]
 struct Told<'a> {
     /// `error` prevents a run, `note` does not.

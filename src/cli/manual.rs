@@ -1,5 +1,5 @@
-//! The description of the command line: `kelvin --help`, which shows the commands that a newcomer needs, one a line,
-//! and the names of all others; `kelvin completions` for shells, and `kelvin man`.
+//! The description of the command line. `kelvin --help` shows the commands that a newcomer needs, one per line, and the
+//! names of all others. `kelvin completions` is for shells, and `kelvin man` writes the manual.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ fn with_flags_after_files(text: &str) -> String {
     let mut lines = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         match line.strip_prefix("'*::") {
-            // Three colons mark the argument list that leads to a subcommand, which stays as it is.
+            // Three colons mark the arguments of a subcommand, which are not changed.
             Some(rest) if !rest.starts_with(':') => lines.extend(["'*:", rest]),
             _ => lines.push_str(line),
         }
@@ -53,8 +53,9 @@ fn with_flags_after_files(text: &str) -> String {
     lines
 }
 
-/// Repairs the completions for elvish. They take every word for a command and fail at the first word that is none, such
-/// as the file in `kelvin lint FILE`. Now only a word that makes a longer command counts as one.
+/// Repairs the completions for elvish. They treat every word as a command and fail at the first word that is not one,
+/// such as the file in `kelvin lint FILE`. After the repair, a word counts as a command only if a command with this
+/// name exists.
 fn after_arguments(text: &str) -> anyhow::Result<String> {
     const APPEND: &str = "        set command = $command';'$word\n";
     const GUARDED: &str = "        if (has-key $completions $command';'$word) {\n            \
@@ -99,12 +100,12 @@ pub(super) fn man(args: &ManArgs, command: &Command) -> anyhow::Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// The commands that are explained, in the order in which somebody meets them.
+/// The commands that are explained, in the order in which a new user needs them.
 const FIRST: [&str; 8] = [
     "demo", "init", "check", "gate", "compare", "view", "doctor", "import",
 ];
 
-/// The others, by what brings somebody to them.
+/// The other commands, grouped by their purpose.
 const OTHERS: [(&str, &[&str]); 4] = [
     (
         "In workflows",
@@ -115,7 +116,7 @@ const OTHERS: [(&str, &[&str]); 4] = [
     ("Files", &["lint", "schema", "cache", "completions", "man"]),
 ];
 
-/// The command with the help of the whole program; the help of each of its commands is that of clap.
+/// The command with our own help text for the whole program; the help of each subcommand comes from clap.
 pub(super) fn with_short_help(command: Command) -> Command {
     let text = help(&command);
     command.override_help(text)

@@ -1,4 +1,4 @@
-//! The command line: arguments become a request, a result becomes text and an exit code.
+//! The command line: turns arguments into a request, and a result into text and an exit code.
 
 mod after;
 mod again;
@@ -127,7 +127,8 @@ enum Command {
 }
 
 impl Command {
-    /// Whether the command runs a pipeline or reads a run of one: only such a command can fail to measure.
+    /// Whether the command runs a pipeline or reads a run. Only such a command can fail because there is no
+    /// measurement.
     const fn measures(&self) -> bool {
         match self {
             Self::Init(_)
@@ -168,7 +169,7 @@ enum TextOrJson {
     Json,
 }
 
-/// Parses a whole number from 1 up to a limit.
+/// Parses a whole number from 1 to a limit.
 fn whole<const MOST: usize>(text: &str) -> Result<NonZeroUsize, String> {
     match text.trim().parse::<NonZeroUsize>() {
         Ok(number) if number.get() <= MOST => Ok(number),
@@ -176,7 +177,7 @@ fn whole<const MOST: usize>(text: &str) -> Result<NonZeroUsize, String> {
     }
 }
 
-/// A word that nobody can guess: the keys of the standard library's hashers come from the system's source of
+/// A random word that nobody can guess: the hashers of the standard library get their keys from the system's source of
 /// randomness.
 fn unguessable() -> String {
     let word = || RandomState::new().build_hasher().finish();
@@ -202,7 +203,7 @@ pub fn main(registry: Registry) -> ExitCode {
     exit.into()
 }
 
-/// The command line for these kinds of probes: `--probe` takes one of their names, and shows the question of each.
+/// The command line for the given kinds of probes: `--probe` accepts their names, and shows the question of each.
 fn command(registry: Registry) -> clap::Command {
     let named =
         |arg: clap::Arg| match arg.get_action().takes_values() && arg.get_id() == check::PROBE {
@@ -223,7 +224,8 @@ fn run(registry: Registry, line: Vec<OsString>) -> Exit {
     let args = match parsed(registry, &line) {
         Ok(args) => args,
         Err(error) => {
-            // Help and version are answers; every other error is a misuse, with exit code 1 here and 2 in clap itself.
+            // Help and version are normal answers; every other error is a misuse, with exit code 1 here and 2 in clap
+            // itself.
             let exit = if error.use_stderr() {
                 Exit::Misused
             } else {
@@ -281,13 +283,13 @@ fn run(registry: Registry, line: Vec<OsString>) -> Exit {
     })
 }
 
-/// Prints an answer. A closed pipe (`| head`) is no failure. A full disk is one, which is reported at the end of the
+/// Prints an answer. A closed pipe (`| head`) is not an error. A full disk is one, which is reported at the end of the
 /// command.
 fn say(text: &str) {
     const ESCAPE: char = '\u{1b}';
     let said = match text.contains(ESCAPE) {
         true => anstream::stdout().write_all(text.as_bytes()),
-        // The text needs no filter where no terminal reads it, and an answer may be megabytes long.
+        // A text that no terminal reads needs no filter, and an answer may be megabytes long.
         false => std::io::stdout().write_all(text.as_bytes()),
     };
     match said.and_then(|()| std::io::stdout().flush()) {
@@ -301,7 +303,7 @@ fn say(text: &str) {
 /// Why an answer could not be printed.
 static UNSAID: OnceLock<String> = OnceLock::new();
 
-/// Prints a remark beside an answer. In a workflow, text from outside in it must not become a command.
+/// Prints a remark together with an answer. In a workflow, external text in it must not be executed as a command.
 fn say_remark(text: &str) {
     match on_github() {
         true => say(&commands::unbracketed(text)),
@@ -327,8 +329,8 @@ fn complain(error: &anyhow::Error) {
     }
 }
 
-/// Writes to standard error. In a workflow no line of it becomes a command, whatever a configuration, a case or an
-/// input has put into it.
+/// Writes to standard error. In a workflow, no line of the text is executed as a command, even if it comes from a
+/// configuration, a case or an input.
 fn write_error(text: &str) {
     let text = match on_github() {
         true => commands::inert(text),

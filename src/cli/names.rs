@@ -1,8 +1,9 @@
-//! A column of names in a table, as wide as the longest name: a name that is cut cannot be looked up or copied.
+//! A column of names in a table, as wide as the longest name, because a truncated name cannot be searched for or
+//! copied.
 
 use kelvin_page::safe;
 
-/// The most columns for a name on a terminal: a text from outside must not fill the terminal.
+/// The maximum width of a name on a terminal: an external text must not fill the terminal.
 const MOST: usize = 160;
 
 /// The width of a column of names.
@@ -10,7 +11,7 @@ const MOST: usize = 160;
 pub(super) struct Names(usize);
 
 impl Names {
-    /// The column for a title and these names.
+    /// The column for some names, with their title.
     pub(super) fn of<'a>(title: &str, names: impl Iterator<Item = &'a str>) -> Self {
         let columns = names.map(|name| safe::columns(&safe::cut(name, MOST)));
         Self(columns.max().unwrap_or_default().max(title.len()))

@@ -1,4 +1,4 @@
-//! `kelvin post`: the second half for runs without write access.
+//! `kelvin post`: the second job for runs without write access.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Progress on standard error: a bar on a terminal, lines elsewhere, or one JSON object a line.
+//! Progress on standard error: a bar on a terminal, lines elsewhere, or one JSON object per line.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
@@ -14,7 +14,7 @@ use kelvin_github::publish::mask::Masker;
 use kelvin_page::safe;
 use kelvin_run::{AnswerSource, Event, Observer, Outcome, Task};
 
-/// Shows the progress in the form that was asked for.
+/// Shows the progress in the requested form.
 pub(super) struct Progress {
     form: ProgressForm,
     /// The masker for texts of a pipeline.
@@ -33,12 +33,12 @@ struct ProgressLines {
     tasks: usize,
     done: usize,
     failed: usize,
-    /// How many quarters of the phase were reported.
+    /// How many quarters of the phase have been reported.
     told: usize,
     spent: SpentSoFar,
 }
 
-/// The cost of the calls so far, where their prices are known. Answers of the cache cost nothing now.
+/// The cost of the calls so far, if their prices are known. Answers from the cache cost nothing now.
 #[derive(Clone, Copy, Default)]
 struct SpentSoFar {
     usd: Option<f64>,
@@ -53,7 +53,7 @@ impl SpentSoFar {
         }
     }
 
-    /// The cost as a text that begins with a comma; empty where no price is known.
+    /// The cost as a text that begins with a comma; empty if no price is known.
     fn cost_text(self) -> String {
         self.usd
             .map_or_else(String::new, |usd| format!(", ${usd:.2} so far"))
@@ -61,7 +61,7 @@ impl SpentSoFar {
 }
 
 impl Progress {
-    /// Chooses the form that fits standard error.
+    /// Chooses how progress is shown, depending on what standard error is.
     pub(super) fn new(format: LogFormat) -> Self {
         let form = match format {
             LogFormat::Json => ProgressForm::Json,
@@ -78,7 +78,7 @@ impl Progress {
         }
     }
 
-    /// Removes the bar while something else uses the terminal.
+    /// Removes the bar while `during` uses the terminal.
     pub(super) fn pause<T>(&self, during: impl FnOnce() -> T) -> T {
         match &self.form {
             ProgressForm::Bar(bar, _) => bar.suspend(during),
@@ -120,7 +120,7 @@ impl Observer for Progress {
     }
 }
 
-/// Why a call is repeated, with the words of the pipeline as far as they may be printed.
+/// Why a call is repeated, with the output of the pipeline if it may be printed.
 fn again(task: &Task, (attempt, delay): (usize, f64), why: &str, masker: &Masker) -> String {
     format!(
         "{}: attempt {attempt} in {delay:.1} s, because {}",
@@ -257,7 +257,7 @@ fn finished(report: &Report) -> serde_json::Value {
     })
 }
 
-/// Prints progress on a best-effort basis: a closed standard error is no reason to stop.
+/// Prints progress if possible: a closed standard error is not a reason to stop.
 fn say(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! `kelvin rescore`: something of a stored report is made again, and no pipeline runs.
+//! `kelvin rescore`: computes a part of a stored report again without running a pipeline.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ enum RescoreCommand {
 }
 
 impl RescoreArgs {
-    /// Whether a judge is asked, so that the command can fail to measure.
+    /// Whether a judge is called, so that the command can fail because there is no measurement.
     pub(super) const fn measures(&self) -> bool {
         matches!(self.what, RescoreCommand::Grades(_))
     }
@@ -86,7 +86,7 @@ fn rescore_figures(args: &FiguresArgs, registry: Registry) -> anyhow::Result<Exi
     Ok(Exit::Passed)
 }
 
-/// The next step: changed figures can be compared with the recorded ones, once they are in a file.
+/// The next step: if changed figures are in a file, they can be compared with the recorded ones.
 fn next_after_figures(args: &FiguresArgs, found: &Recomputed) -> String {
     let again = |command| Again::kelvin(command).config(&args.config);
     let run = format!("run:{}", found.run);
@@ -268,7 +268,7 @@ fn rescore_quality(args: QualityArgs, registry: Registry) -> anyhow::Result<Exit
     }
 }
 
-/// The next step: two versions of a chain can be compared; a single version has only its course.
+/// The next step: two versions of a chain can be compared; for a single version, only its history can be shown.
 fn next_after_quality(traces: &str, found: &RescoredTraces) -> String {
     let mut chains = found.chains.windows(2);
     match chains.any(|two| two[0].chain == two[1].chain) {

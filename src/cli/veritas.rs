@@ -45,7 +45,7 @@ pub(super) fn main(args: &VeritasArgs, registry: Registry) -> anyhow::Result<Exi
     };
     let mut overrides = Overrides {
         file: Some(args.config.clone()),
-        // An answer from the cache is no live run.
+        // An answer from the cache does not count as a live run.
         no_cache: true,
         ..Overrides::default()
     };

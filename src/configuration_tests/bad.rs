@@ -1,16 +1,16 @@
-//! Configurations with wrong keys, and files that are no configuration.
+//! Configurations with wrong keys, and files that are not a configuration.
 
-/// The least that a configuration must say.
+/// The shortest valid configuration.
 pub(super) const LEAST: &str = "run: pipeline {input} {output}\ncases: cases\ndecision_field: decision\n\
                      governing_types: [gate_rule]\n";
 
-/// A file, and what must be said about it.
+/// A file, and the texts that its error message must contain.
 pub(super) struct Bad {
     pub(super) file: String,
     pub(super) said: &'static [&'static str],
 }
 
-/// The least, and a further line or more.
+/// The shortest configuration with one or more additional lines.
 pub(super) fn with(lines: &str, said: &'static [&'static str]) -> Bad {
     Bad {
         file: format!("{LEAST}{lines}\n"),
@@ -18,7 +18,7 @@ pub(super) fn with(lines: &str, said: &'static [&'static str]) -> Bad {
     }
 }
 
-/// The least, with one of its lines exchanged.
+/// The shortest configuration with one of its lines replaced.
 pub(super) fn instead(key: &str, line: &str, said: &'static [&'static str]) -> Bad {
     let lines: Vec<&str> = LEAST
         .lines()

@@ -1,4 +1,4 @@
-//! A file that is all right, and a table of files that are not.
+//! A valid file, and a table of invalid files.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What a change edits, between two configurations with the keys of every kind.
+//! The edits that a change makes, between two configurations with the keys of every kind.
 
 use std::collections::BTreeMap;
 use std::path::Path;

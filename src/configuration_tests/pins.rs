@@ -1,5 +1,5 @@
-//! Baselines are compared by the digests of their configurations: a configuration that measures the
-//! same has the same digest in every version.
+//! Baselines are compared by the digests of their configurations: two configurations that measure the same must have
+//! the same digest in every version.
 
 use std::path::Path;
 

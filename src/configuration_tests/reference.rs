@@ -1,7 +1,6 @@
-//! The schema and the reference in the documentation are those of the types.
+//! The schema and the reference in the documentation match the types.
 
-//! The schema, the file that holds it, and the documentation agree. `KELVIN_UPDATE=1 cargo test`
-//! writes the files anew.
+//! The schema, its file and the documentation match. `KELVIN_UPDATE=1 cargo test` writes the files again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -28,7 +27,7 @@ fn schema_value() -> Value {
     configure::schema(&owners(Registry::shipped().kinds())).clone()
 }
 
-/// The file has this text, or gets it where an update was asked for.
+/// Checks that the file has this text, or writes it if an update was requested.
 fn agrees(name: &str, text: &str) {
     if std::env::var_os("KELVIN_UPDATE").is_some() {
         kelvin_base::file::write(&path(name), text.as_bytes()).expect("written");
@@ -68,7 +67,7 @@ fn the_schema_takes_good_configurations_and_refuses_bad_ones() {
     assert!(!with("timeout_s", json!(0)) && !with("retry", json!({ "max_attempts": 0 })));
     assert!(!with("scorer", json!({ "ordinal": ["low"] })));
     assert!(!with("perturbations", json!({ "enable": ["reorder"] })));
-    // Which keys belong together is told by the program, which knows what was meant.
+    // The program itself reports which keys belong together, because it knows what was meant.
     assert!(!with("run", json!("")) && !with("governing_types", json!("gate_rule")));
 }
 
@@ -82,7 +81,7 @@ fn every_opt_in_kind_has_one_name() {
     }
 }
 
-/// The rows of the reference: keys that must be there first.
+/// The rows of the reference, required keys first.
 fn rows(schema: &Value, section: &str, rows: &mut Vec<String>) {
     let own = schema["description"].as_str().unwrap_or_default();
     let required: Vec<&str> = schema["required"]
@@ -110,7 +109,7 @@ fn rows(schema: &Value, section: &str, rows: &mut Vec<String>) {
         };
         let meaning = inner["description"].as_str().unwrap_or(own);
         assert!(!meaning.is_empty(), "{name} is not described");
-        // The ways to call a pipeline are the same wherever one is named.
+        // The ways to call a pipeline are the same for every key that names one.
         let is_known = key == "run" && !section.is_empty() && branches(inner).len() > 1;
         rows.push(format!(
             "| `{name}` | {} | {default} | {}{} |",
@@ -131,7 +130,7 @@ fn rows(schema: &Value, section: &str, rows: &mut Vec<String>) {
                 .get("additionalProperties")
                 .filter(|any| any.is_object())
             {
-                // Entries that a key tells apart have other keys; the models have a page of their own.
+                // Entries of different kinds have different keys; the models have their own page.
                 let kinds = branches(any).into_iter().filter(|_| name != "models");
                 for kind in kinds {
                     self::rows(kind, &format!("{name}.ID."), rows);
@@ -141,7 +140,7 @@ fn rows(schema: &Value, section: &str, rows: &mut Vec<String>) {
     }
 }
 
-/// The page of the models has a table for each kind, since the kinds have other keys.
+/// The page of the models has a table for each kind, because the kinds have different keys.
 #[test]
 fn the_page_of_the_models_lists_every_key_of_every_kind() {
     let name = "docs/models.md";
@@ -242,7 +241,7 @@ fn every_key_has_one_meaning_and_a_kind_has_the_keys_that_it_needs() {
     for owner in owners(Registry::shipped().kinds()) {
         let schema = owner.kind.keys().as_value();
         for (key, value) in properties(schema) {
-            // A key of several kinds is the same key, described alike.
+            // If a key belongs to several kinds, it is the same key with the same description.
             let before = seen.insert(key.to_owned(), value.clone());
             assert!(
                 before.is_none_or(|before| before == *value),

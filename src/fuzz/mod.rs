@@ -1,7 +1,7 @@
-//! The functions that the fuzzer calls, one for each kind of file from outside. Each takes any bytes, and panics where
-//! the reader breaks a promise: not only where it crashes, but also where it reads something that the file does not
-//! say. `fuzz/` has the programs around these functions; the tests here pass the seeds of the repository to them,
-//! without a fuzzer.
+//! The functions that the fuzzer calls, one for each kind of input file. Each takes any bytes. It panics if the reader
+//! of the file breaks a promise: if the reader crashes, and also if it reads something that the file does not say.
+//! `fuzz/` has the programs around these functions; the tests here pass the seeds of the repository to them, without a
+//! fuzzer.
 
 use crate::registry::Registry;
 use kelvin_base::digest::Digest;
@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Writes the bytes to a file of that name and passes its path to `then`: some readers take files only. The folder is
-/// made once for each thread, and removed when the thread ends.
+/// Writes the bytes to a file with this name and passes its path to `then`, because some readers take only files. The
+/// folder is made once for each thread, and removed when the thread ends.
 fn with_file<T>(name: &str, bytes: &[u8], then: impl FnOnce(&Path) -> T) -> T {
     thread_local! {
         static FOLDER: RefCell<Option<tempfile::TempDir>> = const { RefCell::new(None) };
@@ -42,14 +42,14 @@ fn with_file<T>(name: &str, bytes: &[u8], then: impl FnOnce(&Path) -> T) -> T {
     })
 }
 
-/// The most bytes of one file here; the program itself allows more.
+/// The maximum size of one unpacked file here; the program itself allows more.
 const MOST_BYTES_UNPACKED: usize = 1024 * 1024;
 
-/// Opens the bytes as an archive, and reads the report in it and the bundle.
+/// Opens the bytes as an archive, and reads the report and the bundle in it.
 ///
 /// # Panics
 ///
-/// Where more is unpacked than was asked for.
+/// Panics if more is unpacked than was requested.
 pub fn archive(bytes: &[u8]) {
     let Ok(mut archive) = Archive::open(bytes) else {
         return;
@@ -60,7 +60,7 @@ pub fn archive(bytes: &[u8]) {
         };
         assert!(content.len() <= MOST_BYTES_UNPACKED);
         report(&content);
-        // Nothing is known of the run of this bundle, so only a bundle without claims can be read.
+        // The run of this bundle is not known, so only a bundle without claims can be read.
         let _ = Bundle::read(
             &content,
             &Context::default(),
@@ -69,9 +69,10 @@ pub fn archive(bytes: &[u8]) {
     }
 }
 
-/// The separator between the cases of one input: units of one case are swapped into another.
+/// The separator between the cases of one input. Several cases are needed because units of one case are swapped into
+/// another.
 const BETWEEN: char = '\u{c}';
-/// With more or longer cases, each input would take seconds.
+/// With more cases, each input would take seconds.
 const MOST_CASES: usize = 4;
 const MOST_BYTES_OF_CASES: usize = 16 * 1024;
 
@@ -79,8 +80,8 @@ const MOST_BYTES_OF_CASES: usize = 16 * 1024;
 ///
 /// # Panics
 ///
-/// Where the units of a case do not follow each other in its text, or where the text of a variant does not match its
-/// digest, cannot be read back, or has another preamble or another number of units than was planned.
+/// Panics if the units of a case do not follow each other in its text, or if the text of a variant does not match its
+/// digest, cannot be read again, or has another preamble or another number of units than planned.
 pub fn case(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -156,15 +157,15 @@ fn settings() -> EvidenceSettings {
     settings.expect("it configures the probe").clone()
 }
 
-/// Longer files are slower and test nothing more.
+/// Longer files are slower to test and show nothing more.
 const MOST_BYTES_OF_CONFIGURATION: usize = 64 * 1024;
 
 /// Reads the bytes as `kelvin.yaml`.
 ///
 /// # Panics
 ///
-/// Where an error is not reported as one that the user can correct, or the same text has another digest when it is read
-/// again.
+/// Panics if an error is not reported as one that the user can correct, or if the same text has another digest when it
+/// is read again.
 pub fn configuration(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -188,14 +189,14 @@ pub fn configuration(bytes: &[u8]) {
     }
 }
 
-/// Longer reports are slower and test nothing more.
+/// Longer reports are slower to test and show nothing more.
 const MOST_BYTES_OF_REPORT: usize = 256 * 1024;
 
-/// Reads the bytes as a report, shows it in every form, and has the gate compare it with itself.
+/// Reads the bytes as a report, prints it in every format, and lets the gate compare it with itself.
 ///
 /// # Panics
 ///
-/// Where a report changes by writing and reading it once more, or fails the gate against itself.
+/// Panics if a report changes when it is written and read again, or if it fails the gate against itself.
 pub fn report(bytes: &[u8]) {
     if bytes.len() > MOST_BYTES_OF_REPORT {
         return;
@@ -239,14 +240,14 @@ fn shown(report: &Report) {
     for _ in report::page::items(report) {}
 }
 
-/// Longer files are slower and test nothing more.
+/// Longer files are slower to test and show nothing more.
 const MOST_BYTES_OF_RUN: usize = 64 * 1024;
 
-/// Reads the bytes, from the second line on, as the kind of file that the first line names.
+/// Reads the bytes from the second line on as the kind of file that the first line names.
 ///
 /// # Panics
 ///
-/// Where the hits of a query are not ranked one after the other.
+/// Panics if the hits of a query do not have consecutive ranks.
 pub fn run(bytes: &[u8]) {
     let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
         return;

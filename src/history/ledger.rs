@@ -10,7 +10,7 @@ use super::History;
 use kelvin_base::clock::{in_utc, is_before};
 use kelvin_base::stats;
 
-/// One graded answer. The fields have the names of the ledger of llm-connect where both have the same field.
+/// One graded answer. A field that the ledger of llm-connect also has is named as there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LedgerEntry {
@@ -22,14 +22,14 @@ pub(crate) struct LedgerEntry {
     pub(crate) prompt_digest: String,
     /// The command line or the model that answered.
     pub(crate) candidate: String,
-    /// The respondent that the answer was graded next to; none where it was graded by itself.
+    /// The respondent whose answer was graded together with this one; none if this answer was graded alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) baseline: Option<String>,
     /// The score, from 0 to 1.
     pub(crate) judge_score: f64,
     /// The id of the judge.
     pub(crate) grader_id: String,
-    /// What the answer cost, in US dollars.
+    /// The cost of the answer, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cost_usd: Option<f64>,
     /// How long the answer took, in milliseconds.
@@ -41,13 +41,13 @@ pub(crate) struct LedgerEntry {
     /// Tokens of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tokens_out: Option<u64>,
-    /// The cost of the judge for this answer, in US dollars; it is no part of `cost_usd`.
+    /// The cost of the judge for this answer, in US dollars; not included in `cost_usd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) judge_cost_usd: Option<f64>,
-    /// Tokens that the judge used for it.
+    /// How many tokens the judge used for this answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) judge_tokens: Option<u64>,
-    /// Words to sort prompts by.
+    /// Words by which prompts can be sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) tags: Vec<String>,
 }
@@ -61,21 +61,21 @@ pub(crate) struct LedgerSummary {
     pub(crate) grader_id: String,
     /// How many entries there are.
     pub(crate) count: usize,
-    /// The mean score of the entries; null where there is no entry.
+    /// The mean score of the entries; null if there is no entry.
     pub(crate) mean_score: Option<f64>,
-    /// The cost of all entries, in US dollars; null where no entry has a known cost.
+    /// The cost of all entries, in US dollars; null if no entry has a known cost.
     pub(crate) cost_usd: Option<f64>,
     /// How many entries have a known cost.
     pub(crate) with_cost: usize,
-    /// The cost of the judge for all entries, in US dollars; null where it is not known for any.
+    /// The cost of the judge for all entries, in US dollars; null if no entry has a known one.
     pub(crate) judge_cost_usd: Option<f64>,
-    /// The mean latency of the entries, in milliseconds; null where none is known.
+    /// The mean latency of the entries, in milliseconds; null if no latency is known.
     pub(crate) mean_latency_ms: Option<f64>,
-    /// The tokens of all entries; null where they are not known for any.
+    /// The tokens of all entries; null if no entry has a known number.
     pub(crate) tokens: Option<u64>,
 }
 
-/// The selection of entries.
+/// Which entries to select.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LedgerFilter {
     /// Only entries of this candidate.
@@ -84,7 +84,7 @@ pub(crate) struct LedgerFilter {
     pub(crate) grader: Option<String>,
     /// Only entries with this tag.
     pub(crate) tag: Option<String>,
-    /// Only the last entries, this many.
+    /// If set, only the last entries, this many.
     pub(crate) last: Option<usize>,
 }
 
@@ -101,11 +101,11 @@ impl LedgerFilter {
 }
 
 impl LedgerEntry {
-    /// Checks an entry that came from elsewhere. Its time is converted to UTC: a time without a zone counts as UTC.
+    /// Checks an entry from another source. Its time is converted to UTC: a time without a zone counts as UTC.
     ///
     /// # Errors
     ///
-    /// What is wrong with the entry, for a person.
+    /// The error says what is wrong with the entry, in words for a person.
     pub(crate) fn checked(mut self) -> Result<Self, String> {
         self.recorded_at = in_utc(&self.recorded_at)?;
         if !(0.0..=1.0).contains(&self.judge_score) {
@@ -137,11 +137,11 @@ impl LedgerEntry {
 }
 
 impl History {
-    /// Adds all entries or none. Several processes may do so at the same time: each waits for the others.
+    /// Adds all entries or none. Several processes may call this at the same time: each waits for the others.
     ///
     /// # Errors
     ///
-    /// Where the database cannot be written.
+    /// Fails if the database cannot be written.
     pub(crate) fn append(&mut self, entries: &[LedgerEntry]) -> anyhow::Result<()> {
         let change = self
             .connection
@@ -180,7 +180,7 @@ impl History {
     ///
     /// # Errors
     ///
-    /// Where the database cannot be read.
+    /// Fails if the database cannot be read.
     pub(crate) fn ledger(&self, filter: &LedgerFilter) -> anyhow::Result<Vec<LedgerEntry>> {
         let mut query = self.connection.prepare(
             "SELECT time, prompt, prompt_digest, candidate, baseline, score, grader, cost_usd, latency_ms, \
@@ -200,11 +200,12 @@ impl History {
         Ok(entries)
     }
 
-    /// Removes the entries that were recorded before a time, which is RFC 3339 in UTC. Returns how many it removed.
+    /// Removes the entries that were recorded before a time, which is RFC 3339 in UTC. Returns how many entries were
+    /// removed.
     ///
     /// # Errors
     ///
-    /// Where the database cannot be written.
+    /// Fails if the database cannot be written.
     pub(crate) fn prune_ledger(&mut self, before: &str) -> anyhow::Result<usize> {
         let change = self
             .connection
@@ -250,8 +251,8 @@ fn entry(row: &Row<'_>) -> anyhow::Result<LedgerEntry> {
     })
 }
 
-/// Summarises the entries by candidate and judge, in the order of the names. Without entries there is no summary, and
-/// the mean of no values is null.
+/// Summarises the entries by candidate and judge, in the order of the names. Without entries there are no summaries,
+/// and a mean without values is null.
 pub(crate) fn summaries(entries: &[LedgerEntry]) -> Vec<LedgerSummary> {
     let mut groups: BTreeMap<(&str, &str), Vec<&LedgerEntry>> = BTreeMap::new();
     for entry in entries {

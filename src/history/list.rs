@@ -10,21 +10,21 @@ use kelvin_base::cost::Cost;
 use kelvin_gate::report::{Report, StoredVerdict};
 use kelvin_record::{Direction, probe_of};
 
-/// A metric of a run, as a list needs it.
+/// A metric of a run, with the data that a list needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ListedMetric {
-    /// The unrounded value; null where the metric was not measured.
+    /// The unrounded value; null if the metric was not measured.
     pub(crate) value: Option<f64>,
-    /// How many samples the value is the mean of.
+    /// How many samples the mean is taken over.
     pub(crate) n: usize,
     /// Which way is better.
     pub(crate) direction: Direction,
-    /// Whether the gate looks at it by default.
+    /// Whether the gate checks the metric by default.
     pub(crate) gated: bool,
-    /// Whether the metric is shown first although the gate does not look at it.
+    /// Whether the metric is shown first although the gate does not check it.
     #[serde(default)]
     pub(crate) headline: bool,
-    /// The lowest and the highest possible value; none where one of them is open.
+    /// The lowest and the highest possible value; none if one of them is unlimited.
     #[serde(default)]
     pub(crate) ends: Option<(f64, f64)>,
 }
@@ -46,11 +46,11 @@ pub(crate) struct ListedRun {
     pub(crate) configuration: String,
     /// The digest of the configuration.
     pub(crate) config: String,
-    /// The probes that ran, with commas.
+    /// The probes that ran, separated by commas.
     pub(crate) probe: String,
     /// How the run ended.
     pub(crate) ending: String,
-    /// The verdict of the gate; none where the gate was not asked, and for runs of earlier versions.
+    /// The verdict of the gate; none if the gate was not run, and for runs of earlier versions.
     pub(crate) verdict: Option<StoredVerdict>,
     /// The cost of the run; none for runs of earlier versions.
     pub(crate) cost: Option<Cost>,
@@ -74,7 +74,7 @@ pub(super) fn figures(report: &Report) -> BTreeMap<&str, ListedMetric> {
     figures.collect()
 }
 
-/// The probes with a figure in the report.
+/// The probes that have a figure in the report.
 pub(super) fn probes(report: &Report) -> String {
     let ids = report.metrics.keys();
     let probes: BTreeSet<&str> = ids.map(|id| probe_of(id)).collect();
@@ -82,7 +82,7 @@ pub(super) fn probes(report: &Report) -> String {
 }
 
 impl ListedMetric {
-    /// Whether a list shows the metric even if not all are asked for.
+    /// Whether a list shows the metric even if the user did not ask for all metrics.
     pub(crate) fn is_shown_first(&self) -> bool {
         self.gated || self.headline
     }
@@ -93,7 +93,7 @@ impl History {
     ///
     /// # Errors
     ///
-    /// Where the database cannot be read.
+    /// Fails if the database cannot be read.
     pub(crate) fn runs(&self, most: usize) -> anyhow::Result<Vec<ListedRun>> {
         let mut query = self.connection.prepare(
             "SELECT id, time, commit_id, branch, dirty, configuration, config, probe, ending, \
@@ -124,13 +124,13 @@ impl History {
     }
 }
 
-/// The JSON value of a column; none where it cannot be understood.
+/// The parsed JSON of a column; none if it is not valid.
 fn parsed_column<T: DeserializeOwned>(column: Option<String>) -> Option<T> {
     serde_json::from_str(&column?).ok()
 }
 
-/// Draws values as a line of eight heights between two ends, with a dot for a missing value. Without ends the heights
-/// are between the least and the largest of the values.
+/// Draws values as a line of characters with eight heights between two ends, and a dot for a missing value. Without
+/// ends the heights are between the smallest and the largest value.
 pub(crate) fn sparkline(values: &[Option<f64>], ends: Option<(f64, f64)>) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let known = || values.iter().flatten().copied();

@@ -1,13 +1,13 @@
-//! The versions of the database, and what each adds to the one before.
+//! The versions of the database, and what each version adds to the previous one.
 
 use anyhow::{Context as _, bail};
 use rusqlite::{Connection, TransactionBehavior};
 
-/// The steps from an empty file to the current version; the version of a database is the number of steps it has taken.
-/// A step that was released must never be changed.
+/// The steps from an empty file to the current version; the version of a database is the number of applied steps. A
+/// released step must never be changed.
 pub(super) const STEPS: &[&str] = &[
-    // A run is numbered in the order of recording and named by people with its `id`. `metrics` is
-    // the JSON that a list of runs is made from; `report` is the report without its items.
+    // A run has a number in the order of recording, and an `id` that people use. `metrics` is the JSON for a list of
+    // runs; `report` is the report without its items.
     "CREATE TABLE runs (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE,
@@ -29,7 +29,8 @@ pub(super) const STEPS: &[&str] = &[
         record BLOB NOT NULL,
         PRIMARY KEY (run, list, name)
     ) STRICT;",
-    // The ledger outlives the runs: each entry is an answer that a judge has graded. `tags` is a JSON list.
+    // The entries of the ledger stay when runs are removed: each entry is an answer that a judge has graded. `tags` is
+    // a JSON list.
     "CREATE TABLE ledger (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         time TEXT NOT NULL,
@@ -48,7 +49,8 @@ pub(super) const STEPS: &[&str] = &[
     // The cost of the judge is not part of the cost of the answer.
     "ALTER TABLE ledger ADD COLUMN judge_cost_usd REAL;
     ALTER TABLE ledger ADD COLUMN judge_tokens INTEGER;",
-    // The verdict of the gate and the cost of the run, in the JSON form of the report: a list of runs shows both.
+    // The verdict of the gate and the cost of the run, in the JSON form of the report, because a list of runs shows
+    // both.
     "ALTER TABLE runs ADD COLUMN verdict TEXT;
     ALTER TABLE runs ADD COLUMN cost TEXT;",
 ];
@@ -58,16 +60,16 @@ pub(super) fn version() -> u32 {
     u32::try_from(STEPS.len()).expect("there are few steps")
 }
 
-/// Applies the steps that a database has not taken yet, all or none of them.
+/// Applies the steps that a database does not have yet, all or none of them.
 ///
 /// # Errors
 ///
-/// Where the database has taken more steps than this program knows, or one of them fails.
+/// Fails if the database has more steps than this program knows, or if a step fails.
 pub(super) fn run(connection: &mut Connection, steps: &[&str]) -> anyhow::Result<()> {
     if taken(connection)? == steps.len() {
         return Ok(());
     }
-    // Another process may do the same; the later one then finds the steps done.
+    // Another process may do the same; the second process then finds the steps already applied.
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version = taken(&change)?;
     if version > steps.len() {

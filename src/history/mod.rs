@@ -1,7 +1,7 @@
-//! The local history: every run and its items in an embedded database beside the configuration.
+//! The local history: every run with its items, in an embedded database beside the configuration.
 //!
-//! A run is stored as its report without the items, and each item (a case, later a query) by itself, both compressed:
-//! everything that a metric is computed from, so that it can be computed again.
+//! A run is stored as its report without the items, and each item (a case or a query) separately, both compressed. The
+//! stored data contain everything that a metric is computed from, so that it can be computed again.
 
 mod ledger;
 mod list;
@@ -36,7 +36,7 @@ const IGNORED: &str = "/history.db*\n/.gitignore\n";
 /// How many runs are kept; the oldest is removed when a new one is recorded.
 pub(crate) const KEPT: usize = 200;
 
-/// The files of the database, beside the configuration; the pipeline reads none of them.
+/// The files of the database, beside the configuration; the pipeline does not read them.
 pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
     ["", "-wal", "-shm", "-journal"]
         .iter()
@@ -45,8 +45,8 @@ pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Makes git ignore the files that belong to this machine alone; a report beside them may well be committed. A file
-/// that somebody has changed stays as it is.
+/// Makes git ignore the files that belong only to this machine; a report beside them can be committed. A file that a
+/// user has changed is not overwritten.
 fn ignore(folder: &Path) -> anyhow::Result<()> {
     let path = folder.join(".gitignore");
     match path.symlink_metadata() {
@@ -68,8 +68,8 @@ impl History {
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it, the file is no database of kelvin, or a newer version has written it; such a file is
-    /// left as it is.
+    /// Fails if the disk does not allow it, if the file is not a database of kelvin, or if a newer version has written
+    /// it; such a file is not changed.
     pub(crate) fn create(root: &Path) -> anyhow::Result<Self> {
         let file = root.join(FILE);
         if let Some(folder) = file.parent() {
@@ -80,11 +80,11 @@ impl History {
         Self::open_at(file, OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens the history beside a configuration; none where nothing was recorded yet.
+    /// Opens the history beside a configuration; none if no run was recorded yet.
     ///
     /// # Errors
     ///
-    /// As [`History::create`].
+    /// Fails like [`History::create`].
     pub(crate) fn open(root: &Path) -> anyhow::Result<Option<Self>> {
         let file = root.join(FILE);
         match std::fs::symlink_metadata(&file) {
@@ -100,7 +100,7 @@ impl History {
         let open = || -> anyhow::Result<Connection> {
             let mut connection = Connection::open_with_flags(&file, flags)?;
             connection.busy_handler(Some(wait_once_more))?;
-            // Only a new file takes this size, by which several items share a page.
+            // Only a new file accepts this page size. With it, several items fit on a page.
             connection.pragma_update(None, "page_size", 16384)?;
             migrate::run(&mut connection, migrate::STEPS)?;
             write::ahead(&connection)?;
@@ -112,13 +112,13 @@ impl History {
         Ok(Self { connection, file })
     }
 
-    /// The database, for messages.
+    /// The path of the database, for messages.
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 }
 
-/// Advice for an error that says that the database is damaged; none for other errors.
+/// Advice for an error that reports a damaged database; none for other errors.
 pub(crate) fn cure(error: &anyhow::Error) -> Option<String> {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     let said = error.chain().find_map(|cause| {
@@ -133,8 +133,8 @@ pub(crate) fn cure(error: &anyhow::Error) -> Option<String> {
     })
 }
 
-/// Refuses a file that is no database, and one from a newer version, by the first bytes of the file: opening it would
-/// already write beside it.
+/// Rejects a file that is not a database, or that a newer version has written. Only the first bytes of the file are
+/// read, because opening it as a database would already write files beside it.
 fn refuse(file: &Path, known: u32) -> anyhow::Result<()> {
     let shown = file.display();
     match std::fs::metadata(file) {
@@ -174,10 +174,10 @@ fn newer(version: u32, known: u32, shown: &str) -> anyhow::Error {
     .into()
 }
 
-/// The most that a packed value may grow to; a larger one is damaged.
+/// The maximum size of an unpacked value; a larger one is damaged.
 const MOST: u64 = 128 * 1024 * 1024;
 
-/// Packs a value.
+/// Compresses a value.
 pub(super) fn pack(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
     let encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     // The buffer is needed because a serializer writes a few bytes at a time.
@@ -189,11 +189,11 @@ pub(super) fn pack(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
     Ok(encoder.finish()?)
 }
 
-/// Unpacks a value.
+/// Decompresses a value.
 ///
 /// # Errors
 ///
-/// Where the value is damaged, or larger than a report may be.
+/// Fails if the value is damaged, or larger than a report may be.
 pub(super) fn unpack(bytes: &[u8]) -> anyhow::Result<Value> {
     let mut text = Vec::new();
     ZlibDecoder::new(bytes)
@@ -207,14 +207,14 @@ pub(super) fn unpack(bytes: &[u8]) -> anyhow::Result<Value> {
     serde_json::from_slice(&text).context("what was stored is damaged")
 }
 
-/// The time of one wait.
+/// How long one wait takes.
 const STEP: Duration = Duration::from_millis(20);
-/// How long a wait stays silent.
+/// How long a wait continues before it is reported.
 const SILENT: Duration = Duration::from_secs(1);
-/// How long a writer waits for another one.
+/// How long a writer waits for another one at most.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The function that reports a long wait to a person.
+/// The function that reports a long wait to the user.
 static TELL: OnceLock<fn(&str)> = OnceLock::new();
 
 /// Sets the function that reports a long wait; only the first call counts.
@@ -222,7 +222,7 @@ pub(crate) fn report_waits_by(tell: fn(&str)) {
     let _ = TELL.set(tell);
 }
 
-/// Waits once more, after `times` waits. Returns false after the longest time.
+/// Waits once more, after `times` waits. Returns false when the maximum time is over.
 pub(super) fn wait_once_more(times: i32) -> bool {
     let waited = STEP * u32::try_from(times).unwrap_or(0);
     if waited >= PATIENCE {

@@ -9,15 +9,15 @@ use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
 
-/// The fewest characters of an id that may stand for it.
+/// How many characters of an id are needed at least to name a run.
 const SHORTEST: usize = 4;
 
-/// How a person names a run.
+/// How a user names a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WantedRun {
-    /// The run this many places before the last recorded one, which is 0.
+    /// A run by its distance from the last recorded run; 0 is the last run itself.
     Back(usize),
-    /// The run whose id begins with this text.
+    /// The run whose id starts with this text.
     Id(String),
 }
 
@@ -36,11 +36,11 @@ impl WantedRun {
 }
 
 impl History {
-    /// The id of the named run; none where there is no such run.
+    /// The id of the named run; none if there is no such run.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where several ids begin with the text.
+    /// A [`Misuse`] if several ids start with the text.
     pub(crate) fn find(&self, wanted: &WantedRun) -> anyhow::Result<Option<String>> {
         let prefix = match wanted {
             WantedRun::Back(back) => {
@@ -69,11 +69,11 @@ impl History {
         Ok(found.pop())
     }
 
-    /// The report of a run, as it was recorded.
+    /// The report of a run, as recorded.
     ///
     /// # Errors
     ///
-    /// Where there is no such run, or its stored data is damaged.
+    /// Fails if there is no such run, or its stored data are damaged.
     pub(crate) fn report(&self, id: &str, registry: Registry) -> anyhow::Result<Report> {
         let read = || -> anyhow::Result<Report> {
             let (number, frame): (i64, Vec<u8>) = self.connection.query_row(

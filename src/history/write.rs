@@ -11,27 +11,27 @@ use kelvin_base::threads;
 use kelvin_gate::report::Report;
 use kelvin_record::Sections;
 
-/// The JSON pointer to the map of a report with a record for each item of a probe; the rest of the report is stored
+/// The JSON pointer to the map in a report that has a record for each item of a probe; the rest of the report is stored
 /// with the run.
 fn list(probe: &str) -> String {
     format!("/probes/{probe}/items")
 }
 
-/// The place of a run.
+/// The circumstances of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunScene {
     /// The name of the configuration.
     pub(crate) configuration: String,
-    /// The branch that was checked out, where that is known.
+    /// The branch that was checked out, if known.
     pub(crate) branch: Option<String>,
 }
 
 impl History {
-    /// Records a run, removes the oldest runs beyond [`KEPT`], and returns the id.
+    /// Records a run, removes the oldest runs beyond [`KEPT`], and returns the id of the new run.
     ///
     /// # Errors
     ///
-    /// Where the database cannot be written.
+    /// Fails if the database cannot be written.
     pub(crate) fn record(&mut self, report: &Report, scene: &RunScene) -> anyhow::Result<String> {
         self.record_within(report, scene, KEPT)
     }
@@ -91,15 +91,15 @@ impl History {
     }
 }
 
-/// Switches to a journal that lets readers continue during a write. The switch itself does not wait for others, so it
-/// is tried until it succeeds.
+/// Switches to a journal mode in which readers can continue during a write. The switch itself does not wait for other
+/// processes, so it is repeated until it succeeds.
 pub(super) fn ahead(connection: &Connection) -> anyhow::Result<()> {
     let mut times = 0;
     loop {
         let mode = connection
             .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
         match mode {
-            // Some file systems have no shared memory; the history works there all the same.
+            // Some file systems have no shared memory; the history works there without this mode.
             Ok(_) => return Ok(()),
             Err(error) if is_busy(&error) && super::wait_once_more(times) => times += 1,
             Err(error) => return Err(error.into()),
@@ -115,7 +115,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// An id that no run has yet.
+/// An id that no other run has.
 fn unused(connection: &Connection, frame: &[u8]) -> anyhow::Result<String> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = now.map_or(0, |now| now.as_nanos());
@@ -127,7 +127,7 @@ fn unused(connection: &Connection, frame: &[u8]) -> anyhow::Result<String> {
             .field("attempt", attempt.to_be_bytes())
             .digest();
         let id = digest.short(10);
-        // A name of digits alone reads like a number, and one of digits and an `e` like a large one.
+        // An id with only digits looks like a number, and digits with an `e` look like a large number.
         let known: bool = connection.query_row(
             "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)",
             [&id],
@@ -140,7 +140,7 @@ fn unused(connection: &Connection, frame: &[u8]) -> anyhow::Result<String> {
     Err(anyhow!("no id is left for another run"))
 }
 
-/// An item as it is stored: its list, its name, its packed record.
+/// An item in its stored form: the list that it belongs to, its name and its compressed record.
 type Stored<'a> = (String, &'a str, Vec<u8>);
 
 /// The report without its items.
@@ -159,7 +159,7 @@ fn frame(report: &Report) -> Report {
     }
 }
 
-/// The items, each packed by itself: a large report is never held twice.
+/// The items, each compressed separately, so that a large report is never in memory twice.
 fn items(report: &Report) -> anyhow::Result<Vec<Stored<'_>>> {
     let mut all = Vec::new();
     for (name, section) in report.probes.iter() {

@@ -1,22 +1,22 @@
-//! Changes of anything that the figures depend on, with their time.
+//! Changes of the conditions on which the figures depend, with their time.
 
 use serde::Serialize;
 
 use super::past::{MadeOf, PastRun};
 use kelvin_base::calendar;
 
-/// A change of something that the figures depend on, before a run.
+/// A change of a condition on which the figures depend, before a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct ConditionChange {
     /// When the first run after the change started.
     pub(crate) at: String,
     /// The commit of that run.
     pub(crate) commit: Option<String>,
-    /// What changed, in words.
+    /// The conditions that changed, in words.
     pub(crate) what: Vec<&'static str>,
 }
 
-/// Names the differences in what the figures depend on.
+/// Names the conditions that differ.
 pub(crate) fn differing(old: &MadeOf, new: &MadeOf) -> Vec<&'static str> {
     let of_sections = |of: fn(&(Option<_>, Option<_>)) -> Option<_>| {
         let mut both = old.sections.iter();

@@ -1,6 +1,6 @@
-//! The order of runs: that of the default branch where the repository has their commits, that of their clocks where
-//! it does not; the runs of each configuration in that order, and the changes from one to the next. Whatever judges
-//! more than one run takes the runs from here.
+//! The order of runs: the order of the default branch if the repository has their commits, otherwise the order of their
+//! clocks; the runs of each configuration in that order, and the changes from one run to the next. All code that
+//! evaluates more than one run gets the runs from here.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use super::{change, mean};
 use crate::baseline::MainLine;
 use kelvin_page::counted;
 
-/// Sorts runs by the history and leaves out those of commits beside it, which `read` counts. Afterwards the time of a
+/// Sorts runs by the history and leaves out runs of commits that are not in it; `read` counts these. Then the time of a
 /// run is a time at which its commit was the newest: a wrong clock moves nothing, and an old commit that is measured
-/// again does not become newer. `now`: no run can have begun later.
+/// again does not become newer. `now`: no run can have started later.
 pub(crate) fn placed(
     runs: Vec<PastRun>,
     line: &MainLine,
@@ -45,8 +45,8 @@ pub(crate) fn placed(
         moved += usize::from(run.at != clock);
         placed.push((at, clock, run));
     }
-    // A commit that was measured late and the next commit may have the same time: then the history decides which came
-    // first.
+    // A commit that was measured late and the next commit may have the same time: then the history decides which one is
+    // older.
     placed.sort_by_key(|(at, clock, run)| (run.at, *at, run.dirty, *clock));
     let mut say = |count: usize, what: &str| {
         if count > 0 {
@@ -65,9 +65,9 @@ pub(crate) fn placed(
     placed.into_iter().map(|(_, _, run)| run).collect()
 }
 
-/// When each commit was the newest one that was measured: from its first run to the first run of the next. Only clocks
-/// that fit the history are believed, and a commit whose clock does not fit follows right after the one before it. None
-/// where no clock can be believed at all.
+/// The time during which each commit was the newest measured one: from its first run to the first run of the next
+/// commit. Only clocks that fit the history are used; a commit with another clock comes right after the previous
+/// commit. None if no clock can be used at all.
 fn stretches(
     runs: &[PastRun],
     commits: usize,
@@ -100,7 +100,7 @@ fn stretches(
     (0..commits).map(|at| Some((begin(at)?, end(at)))).collect()
 }
 
-/// The longest subsequence whose times never fall; of several, the one that begins first.
+/// The longest subsequence whose times never decrease; if there are several, the one that starts first.
 fn longest_rise(list: &[(usize, i64)]) -> Vec<(usize, i64)> {
     let mut best: Vec<(usize, Option<usize>)> = Vec::new();
     for (at, (_, time)) in list.iter().enumerate() {
@@ -131,9 +131,9 @@ pub(super) struct Runs<'a> {
 /// The changes from one run to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RunTurn<'a> {
-    /// The changed properties on which the figures depend, in words.
+    /// The changed conditions on which the figures depend, in words.
     pub(super) what: Vec<&'static str>,
-    /// The cases whose value moved by more than a fall needs, the largest move first.
+    /// The cases whose value changed by more than the limit for a fall, the largest change first.
     pub(super) moved: Vec<MovedCase<'a>>,
 }
 
@@ -144,11 +144,11 @@ pub(super) struct MovedCase<'a> {
     pub(super) metric: &'a str,
     pub(super) before: f64,
     pub(super) now: f64,
-    /// By how much the value is worse, as a share of the scale; negative where it is better.
+    /// By how much the value is worse, as a share of the scale; negative if it is better.
     pub(super) worse_by: f64,
 }
 
-/// The newest runs of each configuration, by its name.
+/// The newest runs of each configuration, by the name of the configuration.
 pub(super) fn runs_of_each<'a>(
     runs: &'a [PastRun],
     metrics: &[String],

@@ -1,4 +1,4 @@
-//! Cases whose values differ although nothing that they depend on has changed.
+//! Finds cases whose values differ although none of their conditions has changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::mean;
 use super::past::{MadeOf, PastRun};
 
-/// Two values that differ by less than this are equal up to the order of summation.
+/// Two values that differ by less than this count as equal: the difference comes from the order of summation.
 const SAME: f64 = 1e-9;
 
-/// A case that is flaky.
+/// A flaky case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Flaky {
     /// The case.
@@ -27,7 +27,7 @@ pub(crate) struct Flaky {
     pub(crate) runs: usize,
 }
 
-/// Finds the flaky cases of some runs, in order. Runs whose pipeline has no fingerprint cannot be compared with each
+/// Finds the flaky cases of some runs, in order. Runs of a pipeline without a fingerprint cannot be compared with each
 /// other, but the repeats within one such run can.
 pub(super) fn find(runs: &[&PastRun], metrics: &BTreeSet<&str>) -> Vec<Flaky> {
     let mut alike: BTreeMap<(&MadeOf, Option<i64>), Vec<&PastRun>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Falls that last: when a mean became worse for good, within a period and across periods.
+//! Lasting falls: a mean became worse and stayed worse, within a period or across periods.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use super::split::{Split, splits};
 use kelvin_base::calendar;
 use kelvin_record::{Direction, probe_of};
 
-/// How many runs are examined, the newest ones.
+/// How many runs are examined at most, the newest ones.
 const NEWEST: usize = 60;
-/// At most this share of histories without any change has a fall: one half of it for whole runs and groups, and the
-/// other half for cases, of which there may be many.
+/// Of histories without any change, at most this share shows a fall by chance: one half of it for whole runs and
+/// groups, and the other half for cases, of which there may be many.
 pub(super) const ALPHA: f64 = 0.05;
 
-/// A fall that lasts.
+/// A lasting fall.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct LastingFall {
     /// The metric.
@@ -36,14 +36,15 @@ pub(crate) struct LastingFall {
     pub(crate) now: Mean,
     /// By how much the mean is worse, as a share of the scale.
     pub(crate) worse_by: f64,
-    /// Whether the fall came little by little: then the run is one in the middle of it.
+    /// Whether the value fell gradually: then the run is in the middle of the fall.
     pub(crate) is_gradual: bool,
-    /// The time of the run.
+    /// When the run started.
     #[serde(skip)]
     pub(super) began: i64,
 }
 
-/// A row of values: its subject, and the value of each run, as a share of the scale and turned so that more is better.
+/// A series of values: its subject, and the value of each run, as a share of the scale and with its sign set so that
+/// more is better.
 struct Series<'a> {
     metric: &'a str,
     of: Of,
@@ -51,7 +52,8 @@ struct Series<'a> {
     values: Vec<Option<f64>>,
 }
 
-/// The falls that last among the newest of the given runs: of whole runs, groups and cases, each with its own values.
+/// The lasting falls among the newest of the given runs: of whole runs, groups and cases, each tested with its own
+/// values.
 pub(super) fn find(course: &[&PastRun], metrics: &BTreeMap<&str, MetricScale>) -> Vec<LastingFall> {
     let runs = &course[course.len().saturating_sub(NEWEST)..];
     let (cases, above): (Vec<_>, Vec<_>) = series(runs, metrics)
@@ -67,8 +69,8 @@ pub(super) fn find(course: &[&PastRun], metrics: &BTreeMap<&str, MetricScale>) -
     found
 }
 
-/// Whole runs and groups that may have fallen: from some run on, each was worse than every run before it. Few runs
-/// cannot be told from noise, but such a mean must not count as one that held.
+/// Whole runs and groups that may have fallen: from some run on, each value was worse than all values before. With few
+/// runs this may also be noise, but such a mean must not count as stable.
 pub(super) fn suspected(
     runs: &[&PastRun],
     metrics: &BTreeMap<&str, MetricScale>,
@@ -122,7 +124,7 @@ fn series<'a>(runs: &[&PastRun], metrics: &BTreeMap<&'a str, MetricScale>) -> Ve
     found
 }
 
-/// The runs that have a value, by their index, with the value.
+/// The runs that have a value, as their index and the value.
 fn known(series: &Series<'_>) -> Vec<(usize, f64)> {
     let each = series.values.iter().enumerate();
     each.filter_map(|(at, value)| Some((at, (*value)?)))
@@ -142,8 +144,8 @@ fn falls(series: &Series<'_>, splits: &[Split], runs: &[&PastRun]) -> Vec<Lastin
             &values[split.part.0..split.at],
             &values[split.at..split.part.1],
         );
-        // No single run may cause a fall: without the best run before it and the worst run after it, the fall must
-        // still be there.
+        // No single run may cause a fall: the fall must remain without the best run before it and the worst run after
+        // it.
         let best = before.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let worst = after.iter().copied().fold(f64::INFINITY, f64::min);
         let without = |values: &[f64], one: f64| {

@@ -11,24 +11,24 @@ use kelvin_record::probe_of;
 /// A mean with the number of its values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Mean {
-    /// The unrounded value; none where nothing was measured.
+    /// The unrounded value; none if nothing was measured.
     pub(crate) value: Option<f64>,
-    /// How many values the mean is of: the repeats of a case, the runs for whole runs, and for a group the values of
-    /// the case that has the fewest.
+    /// How many values the mean is taken over: for a case its repeats, for whole runs the runs, and for a group the
+    /// values of the case with the fewest values.
     pub(crate) n: usize,
     /// How many runs the values come from.
     pub(crate) runs: usize,
     /// Why there is no mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
-    /// Whether there were runs and none of them had the metric. A run that had the metric and could not measure it is a
-    /// different matter.
+    /// Whether there were runs but none of them had the metric. A run that had the metric and could not measure it is a
+    /// different case.
     #[serde(skip)]
     pub(super) is_absent: bool,
 }
 
 impl Mean {
-    /// The mean of values from this many runs.
+    /// The mean of values that come from this many runs.
     pub(crate) fn of(values: &[f64], runs: usize) -> Self {
         Self {
             value: stats::mean(values),
@@ -47,7 +47,7 @@ impl Mean {
     }
 }
 
-/// The reason where no run was found.
+/// The reason for a missing mean if no run was found.
 const NO_RUN: &str = "there was no run";
 
 /// The mean of the figures of whole runs.
@@ -90,7 +90,7 @@ pub(super) fn of_case(runs: &[&PastRun], metric: &str, case: &str) -> Mean {
     })
 }
 
-/// The mean over some cases, each of which counts once. Otherwise a case with more samples would weigh more.
+/// The mean over some cases. Each case counts once, so that a case with more samples has no larger weight.
 pub(super) fn of_cases(runs: &[&PastRun], metric: &str, cases: &BTreeSet<&str>) -> Mean {
     let means = cases.iter().map(|case| of_case(runs, metric, case));
     let means: Vec<Mean> = means.filter(|mean| mean.value.is_some()).collect();
@@ -116,7 +116,8 @@ pub(super) fn cases<'a>(runs: &[&'a PastRun], metric: &str) -> BTreeSet<&'a str>
         .collect()
 }
 
-/// The cases of each label, for the probe of a metric. The newest run with a label decides which cases it has.
+/// The cases of each label, for the probe of a metric. The newest run that has the label decides which cases belong to
+/// it.
 pub(super) fn groups<'a>(
     runs: &[&'a PastRun],
     probe: &str,

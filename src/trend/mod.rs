@@ -1,8 +1,8 @@
-//! Results over many reports: the means of a period beside those of the period before it, lasting falls with their
-//! start, flaky cases, and one version beside the version before it.
+//! Results over many reports: the means of a period compared with those of the previous period, lasting falls with
+//! their start, flaky cases, and a version compared with the previous version.
 //!
-//! This module reads no report from disk and knows no probe: it uses only the direction, the range and the values by
-//! case of a metric.
+//! This module reads no reports from disk and does not know the probes: it uses only the direction, the range and the
+//! values by case of a metric.
 
 mod change;
 mod course;

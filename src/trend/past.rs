@@ -1,4 +1,5 @@
-//! A past run: the part of its report that is kept in memory. Reports may be large, and many are compared together.
+//! A past run: the part of its report that stays in memory, because reports may be large, and many are compared
+//! together.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,30 +19,30 @@ pub(crate) enum Place {
     Branch,
     /// In the local history.
     History,
-    /// In a folder of traces that another tool has recorded.
+    /// The report comes from a folder with traces that another tool has recorded.
     Traces,
 }
 
-/// Why a report is read and not counted.
+/// Why a report is read but not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LeftOutReason {
-    /// The report is about one shard.
+    /// The report covers only one shard.
     Shard,
-    /// The report is about a dry run, which called nothing.
+    /// The report comes from a dry run, which called nothing.
     DryRun,
     /// The run was not completed.
     Unfinished,
-    /// The run was restricted to some items.
+    /// The run was limited to some items.
     Restricted,
-    /// A person still has to decide about the chain.
+    /// A person must still decide about the chain.
     Undecided,
-    /// The default branch never had the commit of the run at its tip.
+    /// The commit of the run was never the tip of the default branch.
     Unmerged,
 }
 
 impl LeftOutReason {
-    /// Describes such reports, for people.
+    /// Describes the reports that are left out for this reason, in words for people.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Shard => "of a single shard",
@@ -54,7 +55,7 @@ impl LeftOutReason {
     }
 }
 
-/// The kept part of the report of one run.
+/// The part of a run's report that is kept in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PastRun {
     /// The name of the configuration.
@@ -65,14 +66,14 @@ pub(crate) struct PastRun {
     pub(crate) commit: Option<String>,
     /// Whether the files differed from the commit.
     pub(crate) dirty: bool,
-    /// When the run started, in seconds since 1970. For runs that were put in the order of the history, a time at which
-    /// the commit was the newest.
+    /// When the run started, in seconds since 1970. If runs were sorted by the history: a time at which the commit was
+    /// the newest.
     pub(crate) at: i64,
-    /// The properties on which the figures depend.
+    /// The conditions on which the figures depend.
     pub(crate) made_of: MadeOf,
     /// The cost of the run.
     pub(crate) cost: Cost,
-    /// The words for its items; where its probes have several, those for any item.
+    /// The nouns for its items; if its probes have different nouns, the nouns for any item.
     pub(crate) nouns: Nouns,
     /// The figures, by id.
     pub(crate) figures: BTreeMap<String, PastFigure>,
@@ -84,20 +85,20 @@ pub(crate) struct PastRun {
     pub(crate) verdict: Option<StoredVerdict>,
 }
 
-/// The properties on which figures depend. If two runs agree in all of them, their figures differ by chance alone.
+/// The conditions on which figures depend. If two runs have the same conditions, their figures differ only by chance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct MadeOf {
     pub(super) tool: String,
     pub(super) seed: u64,
     pub(super) configuration: Digest,
-    /// The digest of the code of the pipeline; none where it is not known.
+    /// The digest of the code of the pipeline; none if not known.
     pub(super) pipeline: Option<Digest>,
     /// The items and the command of each probe.
     pub(super) sections: BTreeMap<String, (Option<Digest>, Option<Digest>)>,
 }
 
 impl MadeOf {
-    /// The properties on which the figures of a recorded chain depend: its version and its code.
+    /// The conditions of a recorded chain: its version and its code.
     pub(super) const fn traced(version: Digest, code: Option<Digest>) -> Self {
         Self {
             tool: String::new(),
@@ -108,8 +109,8 @@ impl MadeOf {
         }
     }
 
-    /// The properties on which the figures of a run with this program would depend: the configuration, the seed and the
-    /// code of the pipeline, and the items and the command of each probe.
+    /// The conditions that a run with this program would have: the configuration, the seed and the code of the
+    /// pipeline, and the items and the command of each probe.
     pub(crate) fn by_this<'a>(
         (configuration, seed, pipeline): (Digest, u64, Option<Digest>),
         sections: impl Iterator<Item = (&'a str, SectionFingerprint)>,
@@ -131,20 +132,20 @@ impl MadeOf {
 /// A figure of a past run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PastFigure {
-    /// The unrounded value; none where it was not measured.
+    /// The unrounded value; none if it was not measured.
     pub(crate) value: Option<f64>,
     /// Why the figure was not measured.
     pub(crate) reason: Option<String>,
     /// How to read the values.
     pub(crate) scale: MetricScale,
-    /// Whether the figure is among those that are shown first.
+    /// Whether the figure is one of those that are shown first.
     pub(crate) shown_first: bool,
     /// The value of each repeat of each case.
     pub(crate) cases: BTreeMap<String, Vec<Option<f64>>>,
 }
 
 impl PastRun {
-    /// Why a report is not counted; none where it counts.
+    /// Why a report is not counted; none if it is counted.
     pub(crate) fn left(report: &Report) -> Option<LeftOutReason> {
         match report.run.ending {
             Ending::DryRun => Some(LeftOutReason::DryRun),
@@ -157,11 +158,11 @@ impl PastRun {
         }
     }
 
-    /// Takes the needed part of a report.
+    /// Extracts the needed part of a report.
     ///
     /// # Errors
     ///
-    /// Where the report does not say when it was made.
+    /// Fails if the report does not say when it was made.
     pub(crate) fn of(report: &Report, configuration: &str, place: Place) -> Result<Self, String> {
         let session = &report.run.session;
         let sections = report.probes.iter();
@@ -195,8 +196,8 @@ impl PastRun {
         })
     }
 
-    /// Whether both are one run that was found twice. Times are in seconds, and two short runs may begin in the same
-    /// second: then their costs differ.
+    /// Whether both values are the same run, found twice. Times are in seconds, and two short runs may start in the
+    /// same second: then their costs differ.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.at == other.at
             && self.cost == other.cost
@@ -212,7 +213,7 @@ impl PastRun {
 }
 
 impl PastFigure {
-    /// `once` are the cases whose repeats count as one run, because the pipeline answered them from memory.
+    /// `once`: the cases whose repeats count as one run, because the pipeline answered them from a cache.
     fn of(metric: &Metric, once: &BTreeSet<&str>) -> Self {
         Self {
             value: metric.value,
@@ -234,8 +235,8 @@ impl PastFigure {
     }
 }
 
-/// The cases of each label, by probe. A probe whose cases have labels has a figure for each of them, called
-/// `PROBE.group.LABEL`.
+/// The cases of each label, by probe. If the cases of a probe have labels, the probe has a figure for each label,
+/// called `PROBE.group.LABEL`.
 fn groups(report: &Report) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
     let mut groups: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
     for (id, metric) in &report.metrics {
@@ -248,13 +249,13 @@ fn groups(report: &Report) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>
     groups
 }
 
-/// The label of a figure; none for the figures of all cases.
+/// The label in the id of a figure; none for the figures of all cases.
 pub(super) fn label(id: &str) -> Option<&str> {
     id.strip_prefix(probe_of(id))?.strip_prefix(".group.")
 }
 
-/// The runs that measured something themselves, oldest first. A run that called nothing repeats what another run of the
-/// same code has measured: counted again, it would make few samples look like many.
+/// The runs that measured something themselves, oldest first. A run that called nothing repeats the results of another
+/// run of the same code: if it were counted too, few samples would look like many.
 pub(super) fn live<'a>(runs: impl IntoIterator<Item = &'a PastRun>) -> Vec<&'a PastRun> {
     let mut runs: Vec<&PastRun> = runs.into_iter().collect();
     runs.sort_by_key(|run| (run.is_replay(), run.at));
@@ -283,8 +284,8 @@ pub(crate) struct DecidedRun {
     pub(crate) decision: Decision,
 }
 
-/// The decisions in the reports of these runs, oldest first. A job that was run again repeats the decision of the run
-/// before it, which counts once.
+/// The decisions in the reports of these runs, oldest first. If a job was run again, its report repeats the decision of
+/// the previous run; the decision counts once.
 pub(super) fn find_decided(runs: &[&PastRun]) -> Vec<DecidedRun> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
-//! Compares a version with the one before it: what dropped, by unit and for the whole chain.
+//! Compares a version with the previous one: what dropped, for each unit and for the whole chain.
 //!
-//! A unit is a case or a label; a chain is a whole run of a configuration. A trace of another system has units and
-//! chains of its own. This module uses them only as names with samples.
+//! A unit is a case or a label; a chain is a whole run of a configuration. A trace of another system has its own units
+//! and chains. This module uses them only as names with samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::{mean, summary};
 use crate::baseline::Lineage;
 use kelvin_record::probe_of;
 
-/// How many runs of a version are used, the newest ones.
+/// How many runs of a version are used at most, the newest ones.
 const NEWEST: usize = 20;
 
 /// The samples of one chain or unit of one version.
@@ -30,8 +30,8 @@ pub(crate) struct ChainSample {
     pub(crate) scale: MetricScale,
     /// The values of the live runs.
     pub(crate) values: Vec<f64>,
-    /// How many live measurements the values come from, where that is not the number of values: a whole run has one
-    /// value, however often each of its cases was run.
+    /// How many live measurements the values come from, if this differs from the number of values: a whole run has one
+    /// value, even if each of its cases was run several times.
     pub(crate) n: Option<usize>,
 }
 
@@ -44,7 +44,8 @@ impl ChainSample {
         mean::Mean::of(&self.values, 0).value
     }
 
-    /// Whether all measurements of both samples have the same value, and both samples have equally many.
+    /// Whether all measurements of both samples have the same value, and both samples have the same number of
+    /// measurements.
     fn is_equal(&self, other: &Self) -> bool {
         let mut all = self.values.iter().chain(&other.values);
         let first = self.values.first();
@@ -65,24 +66,24 @@ pub(crate) struct VersionSamples {
     pub(crate) each: Vec<ChainSample>,
 }
 
-/// A version beside the one before it.
+/// A version compared with the previous one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Compared {
     /// The newer version.
     pub(crate) current: String,
-    /// The older version that it is compared with.
+    /// The older version that the newer one is compared with.
     pub(crate) prior: String,
     /// How many live measurements of both versions a judgement needs.
     pub(crate) live_runs: usize,
-    /// Each chain and unit, those that dropped first.
+    /// Each chain and unit, first those that dropped.
     pub(crate) rows: Vec<RegressionRow>,
-    /// The lasting falls over all versions, and not only from the previous version to this one, as in a digest.
+    /// The lasting falls over all versions, as in a digest, and not only from the previous version to this one.
     pub(crate) lasting: Vec<LastingFall>,
     /// Notes that a reader must know.
     pub(crate) notices: Vec<String>,
 }
 
-/// One chain or unit in both versions.
+/// A chain or a unit, with the values of both versions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct RegressionRow {
     /// The chain.
@@ -93,13 +94,13 @@ pub(crate) struct RegressionRow {
     pub(crate) metric: String,
     /// The mean of the prior version.
     pub(crate) prior: Option<f64>,
-    /// How many measurements the prior mean is of.
+    /// How many measurements the prior mean is taken over.
     pub(crate) n_prior: usize,
     /// The mean of the current version.
     pub(crate) current: Option<f64>,
-    /// How many measurements the current mean is of.
+    /// How many measurements the current mean is taken over.
     pub(crate) n_current: usize,
-    /// By how much the chain or unit is worse, in the values of the metric; negative where it is better.
+    /// By how much the chain or unit is worse, in the unit of the metric; negative if it is better.
     pub(crate) drop: Option<f64>,
     /// The result of the comparison.
     pub(crate) standing: RegressionStanding,
@@ -111,22 +112,22 @@ pub(crate) struct RegressionRow {
 pub(crate) enum RegressionStanding {
     /// The value is worse by more than a twentieth of the scale of its metric.
     Dropped,
-    /// There are too few live measurements to say.
+    /// There are too few live measurements for a judgement.
     Insufficient,
     /// The current version has the chain or unit and could not measure it.
     Unmeasured,
     /// The current version does not have the chain or unit.
     Removed,
-    /// The value is neither better nor worse by more than that.
+    /// The value is neither worse nor better by more than a twentieth of the scale.
     Held,
-    /// The value is better by more than that.
+    /// The value is better by more than a twentieth of the scale.
     Improved,
     /// The prior version did not have the chain or unit.
     Added,
 }
 
 impl RegressionStanding {
-    /// Whether this result allows a version to pass: an unknown result does not.
+    /// Whether a version with this result may pass: with an unknown result it may not.
     pub(crate) const fn passes(self) -> bool {
         matches!(self, Self::Held | Self::Improved | Self::Added)
     }
@@ -198,7 +199,7 @@ fn row(
         let worse = one.scale.worse_by(prior, current);
         worse.zip(one.scale.ends)
     });
-    // A metric without a scale cannot be judged here; the digest shows it.
+    // A metric without a scale cannot be judged here; it is shown in the digest.
     if worse_by == Some(None) {
         return None;
     }
@@ -207,9 +208,10 @@ fn row(
         (_, None) => RegressionStanding::Removed,
         (None, Some(_)) => RegressionStanding::Added,
         (Some(_), Some(_)) => match worse_by {
-            // The prior version may have failed to measure this too, so it is no loss of the current one, and no pass.
+            // The prior version may also have failed to measure this, so it does not count against the current one, and
+            // it is no pass.
             None => RegressionStanding::Unmeasured,
-            // If all measurements of both versions are equal, there is no drop that noise could hide or explain.
+            // If all measurements of both versions are equal, noise cannot hide or explain a drop.
             Some(_)
                 if before
                     .zip(now)
@@ -237,10 +239,10 @@ fn row(
 }
 
 /// The runs of each version, the newest version last. A version is a commit; files that differ from their commit are a
-/// version of their own, with the fingerprint of the code as its name.
+/// separate version, named by the fingerprint of the code.
 ///
 /// `lineage`: the commits whose order the repository knows. A commit that is measured again does not become newer, and
-/// a wrong clock moves nothing. Versions of other commits keep the position that the clocks of their runs give them.
+/// a wrong clock moves nothing. Versions of other commits stay at the position that the clocks of their runs give.
 pub(crate) fn versions<'r>(
     runs: &'r [PastRun],
     lineage: &Lineage,
@@ -255,7 +257,7 @@ pub(crate) fn versions<'r>(
     let mut told: Vec<_> = by_time.iter().filter(|one| place(one).is_some()).collect();
     told.sort_by_key(|version| place(version));
     let mut told = told.into_iter();
-    // The positions of the versions with a known order are filled in that order.
+    // The positions of the versions with a known order are filled in this order.
     let filled = by_time.iter().map(|version| match place(version) {
         Some(_) => told.next().unwrap_or(version).clone(),
         None => version.clone(),
@@ -263,7 +265,7 @@ pub(crate) fn versions<'r>(
     filled.collect()
 }
 
-/// The lasting falls among all runs, which are given in order.
+/// The lasting falls among all runs; the runs must be given in order.
 pub(crate) fn lasting_falls(runs: &[PastRun], metrics: &[String]) -> Vec<LastingFall> {
     let live = live(runs);
     let metrics = summary::metrics(&live, metrics);
@@ -290,7 +292,7 @@ fn by_time(runs: &[PastRun]) -> Vec<(String, Vec<&PastRun>)> {
 fn name(run: &PastRun) -> String {
     let code = || match run.made_of.pipeline {
         Some(digest) => format!("code {}", digest.short(10)),
-        // Without a fingerprint, the code of this run cannot be told from that of another.
+        // Without a fingerprint, it is not known whether two runs had the same code.
         None => format!("the run of {}", kelvin_base::calendar::written(run.at)),
     };
     match &run.commit {
@@ -304,7 +306,8 @@ fn name(run: &PastRun) -> String {
 }
 
 impl VersionSamples {
-    /// The values of the newest live runs of a version, for the given metrics or for those that are shown first.
+    /// The values of the newest live runs of a version, for the given metrics or, if none is given, for those that are
+    /// shown first.
     pub(crate) fn of(version: &str, runs: &[&PastRun], metrics: &[String]) -> Self {
         let live = live(runs.iter().copied());
         let runs = &live[live.len().saturating_sub(NEWEST)..];
@@ -325,7 +328,7 @@ impl VersionSamples {
 }
 
 impl VersionSamples {
-    /// Counts each chain by its own values: a recorded chain has a score of its own, which is not computed from those
+    /// Counts each chain by its own values: a recorded chain has its own score, which is not computed from the scores
     /// of its units.
     #[must_use]
     pub(crate) fn with_chains_of_their_own(mut self) -> Self {

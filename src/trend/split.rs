@@ -1,48 +1,48 @@
-//! Finds where a series of values changes its level. No model of the noise is needed for that.
+//! Finds the positions where a series of values changes its level, without a model of the noise.
 //!
-//! For each place at which a series can be cut, the mean before is compared with the mean after, by the sum of squares
-//! between the two; the largest of these sums, over all places, is the statistic of the series (Hawkins, "Testing a
-//! sequence of observations for a shift in location", JASA 72, 1977). The means are those of ranks, so that one very
+//! For each position where a series can be cut, the mean before is compared with the mean after, by the sum of squares
+//! between the two; the largest of these sums over all positions is the statistic of the series (Hawkins, "Testing a
+//! sequence of observations for a shift in location", JASA 72, 1977). The means are means of ranks, so that one very
 //! bad run does not hide a change (Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics
-//! 28, 1979). The part before the cut may begin later than the series does, so that an older change the other way does
-//! not hide a newer one. How large the statistic is by chance is found from the same runs in other orders: where
-//! nothing has changed, each order is as likely as any other (Antoch and Huskova, "Permutation tests in change point
+//! 28, 1979). The part before the cut may begin later than the series, so that an older change in the other direction
+//! does not hide a newer one. The distribution of the statistic by chance is found from the same runs in other orders:
+//! if nothing has changed, every order is equally likely (Antoch and Huskova, "Permutation tests in change point
 //! analysis", Statistics and Probability Letters 53, 2001). Several series of the same runs are tested together, by the
 //! smallest share of orders that any of them has in an order (Westfall and Young, "Resampling-Based Multiple Testing",
-//! 1993), so that the bound holds for all of them at once. Within a series that has changed, the parts before and after
-//! are searched in the same way (Vostrikova, "Detecting disorder in multidimensional random processes", 1981).
+//! 1993), so that the bound is valid for all of them at once. Within a series that has changed, the parts before and
+//! after are searched in the same way (Vostrikova, "Detecting disorder in multidimensional random processes", 1981).
 
 use kelvin_base::digest::Digest;
 use kelvin_base::draw::Draw;
 
-/// The least number of runs on each side. With one, each bad run would be a change.
+/// The minimum number of runs on each side. With a minimum of one, each bad run would be a change.
 const LEAST_RUNS: usize = 2;
-/// The fewest and the most random orders to compare the real order with. The more series there are, the more orders are
-/// needed to tell one of them apart.
+/// The minimum and the maximum number of random orders with which the real order is compared. With more series, more
+/// orders are needed to detect a change in one of them.
 const ORDERS: (usize, usize) = (999, 9_999);
 const ORDERS_OF_A_SERIES: usize = 40;
-/// Two statistics that differ by less than this are equal up to the order of summation.
+/// Two statistics that differ by less than this count as equal: the difference comes from the order of summation.
 const SAME: f64 = 1e-6;
-/// The part before a cut begins at one of this many places, spread evenly over the series.
+/// How many positions, spread evenly over the series, the part before a cut may begin at.
 const BEGINNINGS: usize = 8;
 
-/// A place at which a series changes its level.
+/// A position where a series changes its level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Split {
-    /// The first value after the change.
+    /// The index of the first value after the change.
     pub(super) at: usize,
-    /// The part of the series in which the change was found, as its beginning and its end.
+    /// The part of the series in which the change was found: its beginning and its end.
     pub(super) part: (usize, usize),
-    /// Whether a line through that part is nearer to its values than the two levels are.
+    /// Whether a line through that part fits its values better than the two levels do.
     pub(super) is_gradual: bool,
 }
 
-/// The places at which each series changes its level. Among lists of series that do not change, at most the share
-/// `alpha` has any such place. A series has a value, or none, for each run.
+/// The positions where each series changes its level. Of lists of series that do not change, at most the share `alpha`
+/// gets such a position by chance. A series has a value, or none, for each run.
 pub(super) fn splits(series: &[Vec<Option<f64>>], alpha: f64) -> Vec<Vec<Split>> {
     let runs = series.iter().map(Vec::len).max().unwrap_or(0);
     let known = |of: &Vec<Option<f64>>| of.iter().flatten().copied().collect::<Vec<f64>>();
-    // A series with the same value throughout cannot change, and adds nothing to the chance of a false find.
+    // A series with the same value everywhere cannot change, and does not increase the chance of a false result.
     let may_change = |of: &Vec<f64>| {
         of.len() >= 2 * LEAST_RUNS && of.iter().any(|value| (value - of[0]).abs() > SAME)
     };
@@ -73,9 +73,10 @@ pub(super) fn splits(series: &[Vec<Option<f64>>], alpha: f64) -> Vec<Vec<Split>>
     found
 }
 
-/// Cuts a part that has changed, and then its parts. `alpha` is none where the part is already known to have changed.
+/// Cuts a part that has changed, and then the two parts of it. `alpha` is none if the part is already known to have
+/// changed.
 fn cut(values: &[f64], part: (usize, usize), alpha: Option<f64>, found: &mut Vec<Split>) {
-    /// The level of significance for each part of a series that has changed.
+    /// The significance level for each part of a series that has changed.
     const OF_A_PART: f64 = 0.05;
     let own = &values[part.0..part.1];
     let Some(largest) = statistic(&ranks(own)) else {
@@ -126,7 +127,7 @@ fn shares(series: &[Option<f64>], orders: &[Vec<usize>]) -> Vec<f64> {
         .collect()
 }
 
-/// The real order first, and random orders after it; always the same ones for the same number of runs.
+/// The real order first, then random orders. They are always the same ones for the same number of runs.
 fn orders(runs: usize, count: usize) -> Vec<Vec<usize>> {
     let mut draw = Draw::of(Digest::of(format!("kelvin/split/v1 {runs}").as_bytes()));
     let found: Vec<usize> = (0..runs).collect();
@@ -142,13 +143,13 @@ fn orders(runs: usize, count: usize) -> Vec<Vec<usize>> {
 /// The largest sum of squares between the parts before and after a cut.
 struct Largest {
     between: f64,
-    /// The beginning of the part before the cut.
+    /// Where the part before the cut begins.
     begin: usize,
-    /// The first value after the cut.
+    /// The index of the first value after the cut.
     at: usize,
 }
 
-/// The statistic of a series; none where there are too few values to cut.
+/// The statistic of a series; none if it has too few values to cut.
 fn statistic(values: &[f64]) -> Option<Largest> {
     let count = values.len();
     let mut sums = vec![0.0; count + 1];
@@ -170,7 +171,7 @@ fn statistic(values: &[f64]) -> Option<Largest> {
     best
 }
 
-/// The rank of each value; equal values share the mean of their ranks.
+/// The rank of each value; equal values get the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -182,7 +183,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(rank).collect()
 }
 
-/// The sum of the squared distances to the two levels.
+/// The sum of the squared distances from the two levels.
 fn of_levels(values: &[f64], at: usize) -> f64 {
     let of = |values: &[f64]| {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -194,7 +195,7 @@ fn of_levels(values: &[f64], at: usize) -> f64 {
     of(&values[..at]) + of(&values[at..])
 }
 
-/// The sum of the squared distances to the line of least squares.
+/// The sum of the squared distances from the least-squares line.
 fn of_a_line(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let (mean, middle) = (values.iter().sum::<f64>() / count, (count - 1.0) / 2.0);

@@ -1,5 +1,5 @@
-//! The summary of a period, and how it is made: every mean beside that of the period before, and the candidates for a
-//! closer look.
+//! The summary of a period, and how it is made: every mean compared with that of the previous period, and the
+//! candidates for closer examination.
 
 pub(crate) use super::mean::Of;
 
@@ -20,13 +20,13 @@ use kelvin_record::{Nouns, probe_of};
 /// The reports that were read, and those that could not be used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct ReadReports {
-    /// How many reports each place had.
+    /// How many reports came from each place.
     pub(crate) places: Vec<(String, usize)>,
     /// The reports that could not be read: where each one is, and the reason.
     pub(crate) unread: Vec<(String, String)>,
     /// How many reports were left out for each reason.
     pub(crate) left: BTreeMap<LeftOutReason, usize>,
-    /// How many runs were found in two places and count once.
+    /// How many runs were found in two places; each counts once.
     pub(crate) twice: usize,
     /// Notes on the places that a reader must know.
     pub(crate) notices: Vec<String>,
@@ -44,21 +44,21 @@ pub(crate) struct SummaryInputs<'a> {
 /// The summary of a period.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Summary {
-    /// The beginning of the period before.
+    /// When the previous period began.
     pub(crate) before: String,
     /// The beginning of the period.
     pub(crate) since: String,
     /// The end of the period, which is excluded.
     pub(crate) until: String,
-    /// The ISO weeks that the period touches, the first and the last.
+    /// The first and the last ISO week that the period touches.
     pub(crate) weeks: (String, String),
     /// The reports that were read.
     pub(crate) read: ReadReports,
     /// The results of each configuration.
     pub(crate) configurations: Vec<OfConfiguration>,
-    /// The candidates for a closer look, the worst first.
+    /// The candidates for closer examination, the worst first.
     pub(crate) candidates: Vec<Candidate>,
-    /// Whether the configuration can be run today: the state of each thing, and the finding.
+    /// Whether the configuration can be run today: the state of each part, and the result of its check.
     pub(crate) validation: Vec<(String, String)>,
 }
 
@@ -75,12 +75,12 @@ pub(crate) struct OfConfiguration {
     pub(crate) cost: Cost,
     /// The cost of all runs of the period before.
     pub(crate) cost_before: Cost,
-    /// The words for the items of its newest run.
+    /// The nouns for the items of its newest run.
     #[serde(skip)]
     pub(crate) nouns: Nouns,
     /// The means of whole runs, of groups and of cases.
     pub(crate) rows: Vec<SummaryRow>,
-    /// Whole runs and groups that may have fallen, with too few runs to tell that from noise.
+    /// Whole runs and groups that may have fallen, but have too few runs to rule out noise.
     pub(crate) suspected: Vec<LastingFall>,
     /// The flaky cases.
     pub(crate) flaky: Vec<Flaky>,
@@ -88,11 +88,11 @@ pub(crate) struct OfConfiguration {
     pub(crate) changes: Vec<ConditionChange>,
     /// The decisions of people about regressions that these runs found.
     pub(crate) decisions: Vec<DecidedRun>,
-    /// The course of each metric, and of its candidates.
+    /// Each metric and its candidates over time.
     pub(crate) courses: Vec<Course>,
 }
 
-/// A mean beside that of the period before.
+/// A mean compared with that of the previous period.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct SummaryRow {
     /// The metric.
@@ -104,43 +104,44 @@ pub(crate) struct SummaryRow {
     pub(crate) before: Mean,
     /// The mean of the period.
     pub(crate) now: Mean,
-    /// By how much the mean is worse, as a share of the scale; negative where it is better.
+    /// By how much the mean is worse, as a share of the scale; negative if it is better.
     pub(crate) worse_by: Option<f64>,
     /// The result of the comparison.
     pub(crate) word: TrendWord,
-    /// Whether the mean is poor whatever it was before.
+    /// Whether the mean is poor, whatever the earlier mean was.
     pub(crate) is_poor: bool,
-    /// The lasting fall that began in one of both periods; it may lie in the middle of a period, where the means of the
-    /// periods hide it.
+    /// The lasting fall that began in one of the two periods; it may be in the middle of a period, where the means of
+    /// the periods hide it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lasting: Option<LastingFall>,
 }
 
 impl SummaryRow {
-    /// By how much the mean is worse, by the means of both periods or since it fell.
+    /// By how much the mean is worse: between the means of both periods, or since the fall.
     pub(crate) fn fall(&self) -> f64 {
         let lasting = self.lasting.as_ref().map_or(0.0, |fall| fall.worse_by);
         self.worse_by.unwrap_or(0.0).max(lasting)
     }
 }
 
-/// The result of comparing a mean with that of the period before.
+/// The result of comparing a mean with that of the previous period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TrendWord {
-    /// The mean is worse by more than a twentieth of its scale, over the period or since some run of both periods.
+    /// The mean is worse by more than a twentieth of its scale, compared with the previous period or since some run in
+    /// one of the two periods.
     Fell,
-    /// The metric was measured before; the runs of this period have it and could not measure it.
+    /// The metric was measured before; the runs of this period have the metric but could not measure it.
     Unmeasured,
     /// The runs of this period do not have the metric any more.
     Gone,
-    /// The mean is neither better nor worse by more than that.
+    /// The mean is neither worse nor better by more than a twentieth of its scale.
     Held,
-    /// The mean is better by more than that.
+    /// The mean is better by more than a twentieth of its scale.
     Improved,
     /// There is no earlier mean to compare with.
     New,
-    /// The metric counts something without a scale, so no difference can be called large.
+    /// The metric counts something without a scale, so it cannot be said whether a difference is large.
     NoScale,
 }
 
@@ -159,18 +160,18 @@ impl TrendWord {
     }
 }
 
-/// A case, a group or a metric that deserves a closer look.
+/// A case, a group or a metric that should be examined.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Candidate {
     /// The configuration.
     pub(crate) configuration: String,
     /// The row with the mean.
     pub(crate) row: SummaryRow,
-    /// The first run of the last unbroken series of runs that are all this bad.
+    /// The first run of the last unbroken series of runs that are all as bad as now.
     pub(crate) since: Option<Since>,
 }
 
-/// The run since which something is as bad as now.
+/// The run since which the value is as bad as now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Since {
     /// When the run started.
@@ -181,7 +182,7 @@ pub(crate) struct Since {
     pub(crate) recovered: bool,
 }
 
-/// The course of a metric by week.
+/// A metric over time, by week.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Course {
     /// The metric.
@@ -192,14 +193,14 @@ pub(crate) struct Course {
     pub(crate) weeks: Vec<String>,
     /// The first week of the period.
     pub(crate) begin: usize,
-    /// The whole run first, then the candidates.
+    /// The lines: first the whole run, then the candidates.
     pub(crate) lines: Vec<(Of, Vec<Mean>)>,
 }
 
-/// The fewest and the most weeks of a plot.
+/// The minimum and the maximum number of weeks in a plot.
 const WEEKS: (usize, usize) = (8, 26);
 
-/// From one time up to another, which is excluded; in seconds since 1970.
+/// A period from one time to another, which is excluded; in seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Period {
     /// The beginning.
@@ -217,12 +218,12 @@ impl Period {
         }
     }
 
-    /// Whether a time lies in the period.
+    /// Whether a time is within the period.
     pub(crate) const fn has(self, at: i64) -> bool {
         self.since <= at && at < self.until
     }
 
-    /// The beginnings of the weeks in a plot: both periods, and at least eight weeks, so that two plots can be
+    /// The beginnings of the weeks in a plot: the weeks of both periods, and at least eight, so that two plots can be
     /// compared.
     pub(super) fn weeks(self) -> Vec<i64> {
         const WEEK: i64 = 7 * 24 * 60 * 60;
@@ -235,10 +236,10 @@ impl Period {
     }
 }
 
-/// How many candidates are plotted beside the mean of the run.
+/// How many candidates are plotted together with the mean of the run.
 const PLOTTED: usize = 4;
 
-/// Makes the summary of some runs, in whatever order they are given.
+/// Makes the summary of some runs, which may be in any order.
 pub(crate) fn summarize(runs: &[PastRun], read: ReadReports, asked: SummaryInputs<'_>) -> Summary {
     let Period { since, until } = asked.period;
     let names: BTreeSet<&str> = runs.iter().map(|run| run.configuration.as_str()).collect();
@@ -246,7 +247,7 @@ pub(crate) fn summarize(runs: &[PastRun], read: ReadReports, asked: SummaryInput
     let mut configurations = Vec::new();
     for name in names {
         let own = runs.iter().filter(|run| run.configuration == name);
-        // Runs after the period belong to another one.
+        // Runs after the period belong to a later period.
         let own: Vec<&PastRun> = own.filter(|run| run.at < until).collect();
         let (found, worst) = of_configuration(name, &own, asked);
         configurations.push(found);
@@ -316,9 +317,9 @@ fn of_configuration(
         .collect();
     let ids = metrics.keys().copied().collect();
     let mut flaky = flaky::find(&looked_at, &ids);
-    // A case that was flaky and is not run any more needs no attention.
+    // A flaky case that is not run any more needs no attention.
     flaky.retain(|one| now.is_empty() || !mean::of_case(&now, &one.metric, &one.case).is_absent);
-    // The first run of the period is compared with the last one before it, however long ago that was.
+    // The first run of the period is compared with the last run before it, even if that was long ago.
     let first = course.iter().position(|run| period.has(run.at));
     let changes = first.map_or_else(Vec::new, |first| {
         change::find_changes(&course[first.saturating_sub(1)..])
@@ -391,7 +392,7 @@ fn rows_of(
         mean::of_runs(now, metric),
     )];
     for (label, cases) in mean::groups(&both, probe_of(metric)) {
-        // A group is compared by the cases that both periods have: a new easy case would hide a fall.
+        // A group is compared by the cases that both periods have: otherwise a new easy case would hide a fall.
         let shared = |of: &[&PastRun]| -> BTreeSet<&str> {
             let measured = cases.iter().copied();
             measured

@@ -1,5 +1,5 @@
-//! A run of a chain that another tool has recorded, as a past run: its steps are the cases, and its version takes the
-//! place of the commit.
+//! A chain that another tool has run and recorded, as a past run: its steps are the cases, and its version is used like
+//! a commit.
 
 use std::collections::BTreeMap;
 
@@ -17,16 +17,16 @@ use kelvin_run::trace::ChainTrace;
 pub(super) const METRIC: &str = "quality_score";
 
 impl PastRun {
-    /// Why a trace is not counted; none where it counts.
+    /// Why a trace is not counted; none if it is counted.
     pub(crate) fn trace_left(trace: &ChainTrace) -> Option<LeftOutReason> {
         trace.is_open().then_some(LeftOutReason::Undecided)
     }
 
-    /// Takes the needed part of a trace.
+    /// Extracts the needed part of a trace.
     ///
     /// # Errors
     ///
-    /// Where the trace does not say when it began.
+    /// Fails if the trace does not say when it began.
     pub(crate) fn of_trace(trace: &ChainTrace) -> Result<Self, String> {
         let began = trace.started_at.as_deref();
         Self::of_trace_at(
@@ -35,17 +35,17 @@ impl PastRun {
         )
     }
 
-    /// Takes the needed part of a trace that counts whenever it began.
+    /// Extracts the needed part of a trace that counts at any time.
     ///
     /// # Errors
     ///
-    /// Where the trace has a time that is invalid.
+    /// Fails if the trace has an invalid time.
     pub(crate) fn of_trace_of_any_time(trace: &ChainTrace) -> Result<Self, String> {
         let began = trace.started_at.as_deref();
         Self::of_trace_at(trace, began.map_or(Ok(0), calendar::moment)?)
     }
 
-    /// The scores are computed here, from the steps: a score that is written in the trace is only a claim.
+    /// The scores are computed here from the steps, because a score in the trace itself is only a claim.
     fn of_trace_at(trace: &ChainTrace, at: i64) -> Result<Self, String> {
         let mut cases: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
         for step in &trace.steps {
@@ -58,8 +58,8 @@ impl PastRun {
                 .or_default()
                 .push(score_of_step(step));
         }
-        // A failed chain without a score has left nothing that could be good, so it counts as 0. If it were in no mean,
-        // failing would look better than a poor answer.
+        // A failed chain without a score has no result that could be good, so it counts as 0. If it were left out of
+        // the mean, a failure would look better than a poor answer.
         let value = match score_of_trace(trace) {
             None if trace.has_failed() => Some(0.0),
             score => score,

@@ -1,5 +1,5 @@
-//! Points in time as seconds since 1970, the days and weeks that they are in, and how a person writes
-//! them. Everything is in UTC: a week of a team that works in several zones has to be one week.
+//! Times as seconds since 1970, the days and weeks to which they belong, and how a person writes them. Everything is in
+//! UTC: for a team in several time zones, a week has to be the same week.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, ISOWeekDate, Weekday};
@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use crate::clock::in_utc;
 
 const DAY: i64 = 24 * 60 * 60;
-/// The longest span in days; a longer one is a typing error.
+/// The longest duration in days; a longer one is a typing error.
 const MOST_DAYS: i64 = 3660;
 
 /// The time now.
@@ -20,19 +20,19 @@ pub fn now() -> i64 {
 ///
 /// # Errors
 ///
-/// Where the text is no time.
+/// Fails if the text is not a time.
 pub fn moment(text: &str) -> Result<i64, String> {
     let read = in_utc(text)?.parse::<Timestamp>();
     read.map(Timestamp::as_second)
         .map_err(|error| format!("`{text}` is no time: {error}"))
 }
 
-/// A time that a person wrote: `7d`, `2w` or `36h` before another time, an ISO date, an ISO week such as
-/// `2026-W47`, which begins on its Monday, or a time as RFC 3339.
+/// A time that a person wrote: `7d`, `2w` or `36h` before another time, an ISO date, an ISO week such as `2026-W47`,
+/// which begins on its Monday, or a time as RFC 3339.
 ///
 /// # Errors
 ///
-/// Where the text is none of these.
+/// Fails if the text has none of these forms.
 pub fn asked(text: &str, before: i64) -> Result<i64, String> {
     let text = text.trim();
     let no_time = || {
@@ -62,7 +62,7 @@ pub fn asked(text: &str, before: i64) -> Result<i64, String> {
     moment(text).map_err(|_| no_time())
 }
 
-/// A count and the seconds of its unit.
+/// A number and the seconds of its unit.
 fn span(text: &str) -> Option<(i64, i64)> {
     let unit = match text.chars().last()? {
         'h' => 60 * 60,
@@ -72,7 +72,7 @@ fn span(text: &str) -> Option<(i64, i64)> {
     };
     let count = &text[..text.len() - 1];
     let is_count = !count.is_empty() && count.bytes().all(|digit| digit.is_ascii_digit());
-    // A count that is too large for a number makes a span that is too long anyway.
+    // If a number is too large for an integer, the duration is too long anyway.
     is_count.then(|| (count.parse().unwrap_or(i64::MAX), unit))
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// Started once, read at the end.
+/// A clock that is started once and read at the end.
 #[derive(Debug)]
 pub struct Clock {
     started_at: jiff::Timestamp,
@@ -29,11 +29,11 @@ impl Clock {
     }
 }
 
-/// A time as RFC 3339 in UTC; a time without a zone is one of UTC, and a day begins at midnight.
+/// A time as RFC 3339 in UTC; a time without a zone counts as UTC, and a day begins at midnight.
 ///
 /// # Errors
 ///
-/// Where the text is no time.
+/// Fails if the text is not a time.
 pub fn in_utc(text: &str) -> Result<String, String> {
     let text = text.trim();
     let utc = |time: jiff::civil::DateTime| time.to_zoned(jiff::tz::TimeZone::UTC);
@@ -48,12 +48,12 @@ pub fn in_utc(text: &str) -> Result<String, String> {
     }
 }
 
-/// Whether a time is before another one, both as RFC 3339 in UTC. They do not sort as texts, since the fraction of
-/// a second has as many digits as it needs.
+/// Whether a time is before another one, both as RFC 3339 in UTC. They cannot be compared as texts, since the fraction
+/// of a second has as many digits as it needs.
 ///
 /// # Errors
 ///
-/// Where one of them is no time.
+/// Fails if one of the two texts is not a time.
 pub fn is_before(time: &str, other: &str) -> Result<bool, String> {
     let read = |text: &str| {
         let time = text.parse::<jiff::Timestamp>();
@@ -62,11 +62,11 @@ pub fn is_before(time: &str, other: &str) -> Result<bool, String> {
     Ok(read(time)? < read(other)?)
 }
 
-/// A time as RFC 3339 in seconds since the epoch, a fraction of a second cut off.
+/// A time as RFC 3339 in seconds since the epoch, without the fraction of a second.
 ///
 /// # Errors
 ///
-/// Where the text is no time.
+/// Fails if the text is not a time.
 pub fn to_seconds(text: &str) -> Result<i64, String> {
     let time = text.parse::<jiff::Timestamp>();
     let time = time.map_err(|error| format!("`{text}` is no time: {error}"))?;

@@ -28,13 +28,13 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// How many answers the cost covers, failures included.
+    /// How many answers the cost covers, including failures.
     pub const fn answers(&self) -> usize {
         self.invocations.saturating_sub(self.retries) + self.cache_hits + self.resumed
     }
 
-    /// The cost of an answer as a multiple of the cost of one in the other run: in money, or in tokens
-    /// where the money of one run is unknown. None where one run has no such figure.
+    /// The cost of an answer relative to the cost of an answer in the other run: in money, or in tokens if the money of
+    /// one run is unknown. None if one run has neither figure.
     pub fn times(&self, other: &Self) -> Option<f64> {
         let (own, others) = (self.usage_of_answers?, other.usage_of_answers?);
         let tokens = |usage: &Usage| (usage.untold == 0).then_some(usage.tokens() as f64);

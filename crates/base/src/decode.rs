@@ -1,4 +1,5 @@
-//! Reads a value of JSON that somebody else wrote, and says where it has another form, without the names of our types.
+//! Reads a JSON value that another program or a person wrote; errors describe wrong values without the names of our
+//! types.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -7,7 +8,7 @@ use serde_json::Value;
 ///
 /// # Errors
 ///
-/// The place within the value and what is wrong there: "`hits[0]`: missing field `doc_id`".
+/// The position within the value and the problem there: "`hits[0]`: missing field `doc_id`".
 pub fn decoded<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let place = error.path().to_string();
@@ -19,7 +20,8 @@ pub fn decoded<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     })
 }
 
-/// The words of serde for people who do not know our types: "expected struct Output" is "expected an object".
+/// The message of serde in words for people who do not know our types: "expected struct Output" becomes "expected an
+/// object".
 pub fn plain(said: &str) -> String {
     const TYPES: [(&str, &str); 5] = [
         ("expected internally tagged enum ", "expected an object"),
@@ -30,12 +32,12 @@ pub fn plain(said: &str) -> String {
     ];
     let mut said = said.to_owned();
     for (words, plain) in TYPES {
-        // The value that was found stands before, and may have the same words.
+        // The found value comes first in the message, and may contain the same words.
         let Some(at) = said.rfind(words) else {
             continue;
         };
         let rest = &said[at + words.len()..];
-        // The name of the type goes too.
+        // The name of the type is removed too.
         let name = match words.ends_with(' ') {
             true => rest.find(|c: char| !c.is_alphanumeric() && c != '_'),
             false => Some(0),

@@ -1,7 +1,7 @@
 //! Seeded choices that are the same on every platform and in every release.
 //!
-//! Raw words come from ChaCha8, keyed by a digest of the purpose of the choice; the bounded integers
-//! and the shuffle are our own, because the `rand` crate may change its algorithms between minor versions.
+//! Random words come from ChaCha8, with a digest of the purpose as the key. The bounded integers and the shuffle are
+//! our own code, because the `rand` crate may change its algorithms between minor versions.
 
 use rand::Rng as _;
 use rand::SeedableRng as _;

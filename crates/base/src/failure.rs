@@ -78,12 +78,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Removes what the pipeline printed, and a message that may quote its output.
+    /// Removes the text that the pipeline printed, and a message that may quote its output.
     pub fn withhold_texts(&mut self) {
         self.stdout.clear();
         self.stderr.clear();
         let instead = match self.kind {
-            // These messages are made of the code, the time or the setting alone.
+            // These messages contain only the exit code, the time or the setting.
             FailureKind::Exit(_)
             | FailureKind::Signal(_)
             | FailureKind::Timeout
@@ -116,7 +116,7 @@ impl Failure {
         instead.clone_into(&mut self.message);
     }
 
-    /// A failure of a call that printed nothing.
+    /// A failure of a call without any printed text.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -145,12 +145,12 @@ impl Failure {
     }
 }
 
-/// The ends of the printed text of a call. They are lossy UTF-8, at most the last 20 lines or 4 KiB each.
+/// The last part of the printed text of a call. Both are lossy UTF-8, at most the last 20 lines or 4 KiB each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Streams {
-    /// The end of its standard output.
+    /// The last part of its standard output.
     pub stdout: String,
-    /// The end of its standard error.
+    /// The last part of its standard error.
     pub stderr: String,
 }

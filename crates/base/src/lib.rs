@@ -1,5 +1,5 @@
 //! The foundation of all crates: digests, seeded draws, exit codes, files, statistics, notices, and the cost and the
-//! failures of calls. It knows no probe, no page and no process.
+//! failures of calls. It does not depend on probes, pages or processes.
 
 pub mod calendar;
 pub mod clock;

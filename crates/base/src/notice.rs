@@ -1,4 +1,4 @@
-//! The messages of a run beside its figures: every cap, skip and warning, as a record.
+//! The messages of a run besides its figures: every limit, skip and warning, as a record.
 
 use std::borrow::Cow;
 
@@ -53,7 +53,7 @@ pub enum Code {
 }
 
 /// A code of one probe: a few words in snake case. Anything else is read as a further notice.
-// A report may be anybody's, and pages show these words as they are.
+// A report may come from any source, and pages show these words unchanged.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -61,7 +61,7 @@ pub enum Code {
 pub struct OwnCode(Cow<'static, str>);
 
 impl OwnCode {
-    /// The longest code; a longer one is not accepted.
+    /// The maximum length of a code; a longer one is rejected.
     const LONGEST: usize = 40;
 
     /// The words for people: the code with spaces.
@@ -82,7 +82,7 @@ impl From<String> for OwnCode {
 }
 
 impl Code {
-    /// The code of one probe, in snake case; people read it with spaces.
+    /// The code of a single probe, in snake case; people see it with spaces.
     pub const fn own(code: &'static str) -> Self {
         Self::Of(OwnCode(Cow::Borrowed(code)))
     }
@@ -132,33 +132,33 @@ impl Notice {
         }
     }
 
-    /// Marks the notice as no warning.
+    /// Marks the notice as not being a warning.
     #[must_use]
     pub const fn minor(mut self) -> Self {
         self.minor = true;
         self
     }
 
-    /// Has pages show the notice before the figures.
+    /// Lets pages show the notice before the figures.
     #[must_use]
     pub const fn foremost(mut self) -> Self {
         self.foremost = true;
         self
     }
 
-    /// Whether a person should see the notice before the caps and skips.
+    /// Whether the notice is shown before those about limits and skips.
     pub const fn is_warning(&self) -> bool {
         !self.minor && !matches!(self.code, Code::Cap | Code::Skip | Code::IgnoredFile)
     }
 
-    /// Sets the case that the notice is about.
+    /// Sets the case to which the notice belongs.
     #[must_use]
     pub fn case(mut self, case: impl Into<String>) -> Self {
         self.case = Some(case.into());
         self
     }
 
-    /// Sets the kind of perturbation that the notice is about.
+    /// Sets the kind of perturbation to which the notice belongs.
     #[must_use]
     pub fn kind(mut self, kind: impl Into<String>) -> Self {
         self.kind = Some(kind.into());

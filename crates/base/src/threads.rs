@@ -1,19 +1,19 @@
-//! Work on many things at once. Each result depends only on its own thing, so the number of threads
-//! does not change it.
+//! Processes many elements in parallel. Each result depends only on its own element, so the number of threads does not
+//! change it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The number of things that a thread takes at a time; for fewer, a thread costs more than it saves.
+/// How many elements a thread takes at a time; for fewer, a thread costs more than it saves.
 const BLOCK: usize = 64;
 
-/// Maps every thing, in order, on as many threads as there are cores.
+/// Maps all elements, in order, on as many threads as there are cores.
 pub fn map<T: Sync, U: Send>(things: &[T], f: impl Fn(&T) -> U + Sync) -> Vec<U> {
     map_with(things, || (), |(), thing| f(thing))
 }
 
-/// The same with a working value, such as a buffer, that is reused for many things. No result may
-/// depend on its earlier content.
+/// Like `map`, with a working value, such as a buffer, that is reused for many elements. No result may depend on its
+/// earlier content.
 pub fn map_with<T: Sync, U: Send, W>(
     things: &[T],
     make: impl Fn() -> W + Sync,
@@ -27,8 +27,8 @@ pub fn map_with<T: Sync, U: Send, W>(
     mapped.into_iter().flatten().collect()
 }
 
-/// Maps `size` things at a time, in order, on as many threads as there are cores, this one among
-/// them. The last block may be smaller; none is empty.
+/// Maps `size` elements at a time, in order, on as many threads as there are cores, including this one. The last block
+/// may be smaller; no block is empty.
 pub fn map_blocks<T: Sync, U: Send>(
     things: &[T],
     size: usize,

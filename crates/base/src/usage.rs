@@ -1,4 +1,4 @@
-//! The usage of a model's calls: tokens and money, as the model's server reports them.
+//! The usage of a model's calls: tokens and money, as reported by the model's server.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ impl Usage {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// The sum of two usages. The money is known only where it is known for both.
+    /// The sum of two usages. The money is known only if it is known for both of them.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! What the gate compares between both sides: which checks hold, and not the words of an agent, which differ between
-//! two runs of the same model and which no scenario asks for.
+//! Defines what the gate compares between both sides: which checks hold. The words of an agent are not compared,
+//! because they differ between two runs of the same model, and no scenario requires specific words.
 
 use std::borrow::Cow;
 
@@ -26,9 +26,9 @@ fn item(scenario: &ScenarioRecord) -> AnsweredItem<'_> {
     }
 }
 
-/// The answer of one run; none where the pipeline did not finish. Two answers are the same where the same checks do not
-/// pass, for the same cause. The key does not name checks that pass, so a new invariant that holds does not change the
-/// answer of a scenario.
+/// The answer of one run; none if the pipeline did not finish. Two answers are equal if the same checks fail for the
+/// same reason. The key does not name checks that pass, so a new invariant that holds does not change the answer of a
+/// scenario.
 fn answer(run: &ScenarioRun) -> Option<Answer> {
     if run.failure.is_some() {
         return None;

@@ -9,10 +9,10 @@ use kelvin_base::stats::Balanced;
 use kelvin_record::{CaseValue, Cells, Interval, Metric};
 use kelvin_run::judge::Ungraded;
 
-/// The family of every figure of this probe.
+/// The family of all figures of this probe.
 const ALL: &str = "checks";
 
-/// The figures that do not belong to one invariant: no invariant may have such a name.
+/// The names of the figures that do not belong to one invariant: no invariant may have such a name.
 pub(super) const RESERVED: &[&str] = &[
     "composite",
     "pass_rate",
@@ -35,14 +35,14 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
     let why = "no run of a scenario could be scored";
     let mut composite = of_runs(scenarios.iter(), why, &|run| run.composite);
     let mut pass_rate = of_runs(scenarios.iter(), why, &|run| passes(run.outcome));
-    // A run in which nothing could be scored must not pass because it has no figure.
+    // A run without any score has no figure, and must not pass because of that.
     composite.gated = !scenarios.is_empty();
     pass_rate.gated = !scenarios.is_empty();
     put("composite", composite);
     put("pass_rate", pass_rate);
     for (name, invariant) in &basis.invariants {
         let why = "no run has an outcome of this check";
-        // An invariant of single scenarios is measured on those that bring it.
+        // An invariant of single scenarios is measured on the scenarios that define it.
         let looked_at = scenarios.iter().filter(|(_, scenario)| {
             let mut runs = scenario.runs.iter();
             !invariant.own || runs.any(|run| run.checks.contains_key(name))
@@ -51,8 +51,7 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
         let score = |run: &ScenarioRun| run.checks.get(name)?.score;
         let mut metric = of_runs(looked_at.iter().copied(), why, &score);
         metric.is_declared = invariant.gate;
-        // A check that never applies has no figure to gate; the figure of a check that could not be looked at is
-        // missing.
+        // A check that never applies has no figure for the gate; if a check could not be made, its figure is missing.
         let mut runs = looked_at.iter().flat_map(|(_, scenario)| &scenario.runs);
         metric.gated = runs.any(|run| {
             let check = run.checks.get(name);
@@ -88,7 +87,7 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
         if let Some(judge) = &invariant.judge
             && let Some(why) = too_many_ungraded(scenarios, name, judge)
         {
-            // The runs that were graded are no fair sample, and these figures are made of them.
+            // The graded runs are not a fair sample, and these figures are computed from them.
             for figure in ["composite", "pass_rate", name] {
                 if let Some(metric) = metrics.get_mut(&format!("{ALL}.{figure}")) {
                     metric.withdraw(&why);
@@ -99,7 +98,7 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
     metrics
 }
 
-/// Why the grades of a judge make no figure; none where they do.
+/// Why the grades of a judge are too few for a figure; none if there are enough.
 fn too_many_ungraded(scenarios: &Scenarios, name: &str, judge: &JudgeBasis) -> Option<String> {
     let runs = scenarios.values().flat_map(|scenario| &scenario.runs);
     let judged: Vec<&Judged> = runs
@@ -112,7 +111,7 @@ fn too_many_ungraded(scenarios: &Scenarios, name: &str, judge: &JudgeBasis) -> O
     Some(format!("the judge of `{name}`: {why}; the first: {first}"))
 }
 
-/// 1 or 0; none where it is not known whether the run passes, or the checks do not apply.
+/// 1 or 0; none if it is not known whether the run passes, or if the checks do not apply.
 fn passes(outcome: Outcome) -> Option<f64> {
     match outcome {
         Outcome::Passed => Some(1.0),
@@ -155,7 +154,7 @@ fn of_runs<'s>(
     metric
 }
 
-/// The mean over the scenarios of a value that each of them has as a whole.
+/// The mean over the scenarios of a value that each of them has.
 fn of_scenarios(scenarios: &Scenarios, value: &dyn Fn(&ScenarioRecord) -> Option<f64>) -> Metric {
     let values: BTreeMap<&String, Option<f64>> = scenarios
         .iter()

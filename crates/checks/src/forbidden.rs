@@ -1,4 +1,4 @@
-//! What no scenario may do: write files that it was not allowed to, or give away a secret.
+//! Actions that no scenario may take: writing files without permission, or revealing a secret.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,23 +11,23 @@ use globset::GlobSet;
 use super::services::Secret;
 use kelvin_base::digest::Digest;
 
-/// The content of a larger file is not read: its size and its time tell whether it was written.
+/// The content of a larger file is not read: its size and its time show whether it was written.
 const MOST_READ: u64 = 16 << 20;
-/// At most this many files are named.
+/// How many files are named at most.
 const NAMED: usize = 5;
 /// Values that are shorter than this are too likely to be ordinary words.
 const SHORTEST: usize = 8;
 
-/// What is forbidden.
+/// The rules about forbidden actions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Forbidden {
-    /// The files that may be written, where that is limited.
+    /// The files that may be written, if that is limited.
     pub(super) writable: Option<GlobSet>,
-    /// The secrets of the environment, by the name of their variable; none where they may be given away.
+    /// The secrets in the environment, by the name of their variable; none if they may be revealed.
     pub(super) secrets: Option<BTreeMap<String, String>>,
 }
 
-/// Every file of a folder, with what tells whether it was changed.
+/// Every file of a folder, with data that show whether it was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Snapshot(BTreeMap<PathBuf, ForbiddenMark>);
 
@@ -44,7 +44,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Where something cannot be read.
+    /// Fails if something cannot be read.
     pub(super) fn of(folder: &Path) -> io::Result<Self> {
         let mut files = BTreeMap::new();
         let mut folders = vec![PathBuf::new()];
@@ -80,7 +80,7 @@ impl Snapshot {
         Ok(ForbiddenMark::Content(Digest::of(&fs::read(entry.path())?)))
     }
 
-    /// The files that were made, changed or removed between this snapshot and `after`.
+    /// The files that were created, changed or removed between this snapshot and `after`.
     fn changed<'s>(&'s self, after: &'s Self) -> impl Iterator<Item = &'s Path> {
         let written = after
             .0
@@ -95,7 +95,7 @@ impl Snapshot {
 }
 
 impl Forbidden {
-    /// The files that were written and may not be, in a sentence.
+    /// The files that were written without permission, in a sentence.
     pub(super) fn writes(&self, before: &Snapshot, after: &Snapshot) -> Option<String> {
         let writable = self.writable.as_ref()?;
         let outside = before
@@ -120,7 +120,8 @@ impl Forbidden {
         })
     }
 
-    /// The secrets that must not be given away: those of the environment, and what the services gave to the scenario.
+    /// The secrets that must not be revealed: those of the environment, and those that the services gave to the
+    /// scenario.
     pub(super) fn kept_secret(&self, of_services: impl FnOnce() -> Vec<Secret>) -> Vec<Secret> {
         let Some(variables) = &self.secrets else {
             return Vec::new();
@@ -133,9 +134,9 @@ impl Forbidden {
     }
 }
 
-/// The secrets that stand in one of the texts, a sentence for each.
+/// The secrets that occur in one of the texts, one sentence for each.
 pub(super) fn leaks(secrets: &[Secret], texts: &[(&str, &[u8])]) -> Vec<String> {
-    // The names of the secrets in their order, each with its forms: a secret may be known in several.
+    // The names of the secrets in order, each with its forms: a secret may be known in several forms.
     let mut named: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for secret in secrets {
         let forms = secret.forms();
@@ -159,8 +160,7 @@ pub(super) fn leaks(secrets: &[Secret], texts: &[(&str, &[u8])]) -> Vec<String> 
     leaks
 }
 
-/// The variables of the environment that hold secrets, as far as their names tell, and those that the
-/// checks use.
+/// The environment variables that contain secrets, judging by their names, and those that the checks use.
 pub(super) fn secrets(
     variables: impl Iterator<Item = (String, String)>,
     used: &BTreeMap<String, String>,
@@ -183,7 +183,7 @@ pub(super) fn secrets(
     let used = used
         .iter()
         .map(|(name, value)| (name.clone(), value.clone()));
-    // A file or a number is no secret, whatever its variable is called.
+    // A file or a number is not a secret, for any name of its variable.
     let matters = |value: &str| {
         value.len() >= SHORTEST && !value.starts_with('/') && value.parse::<f64>().is_err()
     };

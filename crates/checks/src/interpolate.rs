@@ -1,12 +1,12 @@
-//! `${NAME}` in the texts of the checks: it stands for a variable of the environment, of which only the name is ever
-//! shown, or for a field of the scenario, which is no secret and differs from scenario to scenario.
+//! `${NAME}` in the texts of the checks. It is replaced by an environment variable, of which only the name is ever
+//! shown, or by a field of the scenario, which is not secret and differs from scenario to scenario.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The keys whose texts are left as they are written: the shell has the same variables, and no value may
-/// reach the judge, whose questions are kept and sent away.
+/// The keys whose texts are not changed: the shell has the same variables, and no value may reach the judge, whose
+/// questions are stored and sent elsewhere.
 const AS_WRITTEN: [&str; 4] = ["command", "criteria", "rubric", "prompt_template"];
 
 /// A part of a text.
@@ -16,7 +16,7 @@ pub(super) enum TextPart<'t> {
     Variable(&'t str),
 }
 
-/// The parts of a text. `$${` stands for `${`, and `${…}` with anything but a name in it stands for itself.
+/// The parts of a text. `$${` means a literal `${`, and `${…}` stays unchanged if it does not contain a name.
 pub(super) fn parts(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
     let (mut start, mut from) = (0, 0);
@@ -45,25 +45,25 @@ pub(super) fn parts(text: &str) -> Vec<TextPart<'_>> {
     parts
 }
 
-/// The beginning of the name of every parameter.
+/// The prefix of the name of every parameter.
 const PARAMETER: &str = "KELVIN_PARAM_";
 /// The names of the other fields of a scenario.
 pub(super) const ID: &str = "KELVIN_SCENARIO";
 pub(super) const PROMPT: &str = "KELVIN_PROMPT";
 pub(super) const EXPECTED: &str = "KELVIN_EXPECTED";
 
-/// Whether a name stands for a field of the scenario, whatever the environment has under it.
+/// Whether a name means a field of the scenario, even if the environment has a variable of that name.
 pub(super) fn is_field(name: &str) -> bool {
     [ID, PROMPT, EXPECTED].contains(&name) || name.starts_with(PARAMETER)
 }
 
-/// The name that stands for a parameter.
+/// The name that is used for a parameter.
 pub(super) fn of_parameter(name: &str) -> String {
     format!("{PARAMETER}{}", name.to_uppercase())
 }
 
-/// The parts of a text in which only fields of a scenario are variables. All other text stays exactly as it is, since
-/// its language has dollars and braces of its own.
+/// The parts of a text in which only fields of a scenario are variables. All other text stays unchanged, since its
+/// language has its own dollars and braces.
 pub(super) fn fields(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
     let (mut start, mut from) = (0, 0);
@@ -99,8 +99,8 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A value with the variables put in, wherever it has a text; the variables that were put in are noted in `used`. A
-/// variable that is not set stays as it is written: the configuration was refused for it.
+/// A value in which the variables in all texts are replaced; the replaced variables are added to `used`. A variable
+/// that is not set stays unchanged, because the configuration was already rejected for it.
 pub(super) fn filled(
     value: &Value,
     get: &dyn Fn(&str) -> Option<String>,
@@ -135,12 +135,12 @@ pub(super) fn filled(
     }
 }
 
-/// Whether the texts under a key are left as they are written.
+/// Whether the texts under a key are left unchanged.
 pub(super) fn is_left_as_written(key: &str) -> bool {
     AS_WRITTEN.contains(&key)
 }
 
-/// The value of a variable of this process; none where it is not set, is no text, or names a field of the scenario.
+/// The value of a variable of this process; none if it is not set, is not valid text, or names a field of the scenario.
 pub(super) fn of_environment(name: &str) -> Option<String> {
     match is_field(name) {
         true => None,

@@ -1,4 +1,4 @@
-//! Has a judge grade what the scenarios have left, after they have run.
+//! After the scenarios have run, lets a judge grade the texts that they left.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use kelvin_run::judging;
 use kelvin_run::judging::Graded;
 use kelvin_run::{Runner, Step, Task};
 
-/// Two scores that differ by no more than this are the same.
+/// Two scores that differ by no more than this count as equal.
 const GUARD: f64 = 1e-9;
 
 /// An invariant that a judge grades.
@@ -23,13 +23,13 @@ const GUARD: f64 = 1e-9;
 pub(super) struct JudgedCheck {
     /// The name of the invariant.
     pub(super) name: String,
-    /// The judge as it is configured.
+    /// The settings of the judge in the configuration.
     pub(super) settings: JudgeSettings,
     /// The judge.
     pub(super) judge: Box<dyn Judge>,
     /// The score from which the check passes.
     pub(super) pass_threshold: f64,
-    /// A larger share of runs without a grade makes the figures unmeasured.
+    /// If the share of runs without a grade is larger than this, the figures are unmeasured.
     pub(super) max_errors: MaxErrors,
     /// Whether the opposite must hold.
     pub(super) is_negated: bool,
@@ -80,7 +80,7 @@ impl JudgedCheck {
     }
 }
 
-/// The judges of a run and what they have said.
+/// The judges of a run and their grades so far.
 pub(super) struct Judging<'a> {
     /// The checks, each with the runners of its judge.
     checks: Vec<(&'a JudgedCheck, &'a [Runner<'a>])>,
@@ -102,11 +102,11 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// Has everything graded that the scenarios have left and that was not graded yet.
+    /// Grades everything that the scenarios have left and that was not graded before.
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on.
+    /// Fails if the run cannot continue.
     pub(super) fn ask(
         &mut self,
         scenarios: &[&Scenario],
@@ -119,7 +119,7 @@ impl<'a> Judging<'a> {
         for scenario in scenarios {
             let case: Arc<str> = scenario.id.as_str().into();
             for (run, outcome) in (1..).zip(called.outcomes(&scenario.id)) {
-                // A scenario that failed has left nothing.
+                // A scenario that failed has left no text.
                 if let Ok(value) = &outcome.result
                     && let Ok(answer) = ScenarioAnswer::deserialize(value)
                 {
@@ -157,8 +157,7 @@ impl<'a> Judging<'a> {
             }
             let graded = judging::grade_all(&*check.judge, runners, &items)?;
             for (((task, _), is_cut), graded) in items.into_iter().zip(is_cut).zip(graded) {
-                // Where a run was stopped before the judge was asked, the result stays the error that the scenario
-                // left.
+                // If a run was stopped before the judge was asked, the error that the scenario left stays the result.
                 if !is_not_asked(&graded) {
                     let result = check.finding(&graded, is_cut);
                     self.said.insert((name, task.case, task.repeat), result);
@@ -168,13 +167,13 @@ impl<'a> Judging<'a> {
         Ok(())
     }
 
-    /// Whether one of the judges was stopped before it was asked everything.
+    /// Whether one of the judges was stopped before all questions were asked.
     pub(super) fn stopped(&self) -> bool {
         let mut runners = self.checks.iter().flat_map(|(_, runners)| *runners);
         runners.any(Runner::stopped)
     }
 
-    /// Puts what the judges have said into the checks of a run.
+    /// Adds the results of the judges to the checks of a run.
     pub(super) fn put(&self, case: &str, run: usize, checks: &mut BTreeMap<String, CheckResult>) {
         for (check, _) in &self.checks {
             let key = (check.name.as_str(), Arc::from(case), run);

@@ -1,4 +1,4 @@
-//! The checks as the rest of the program knows them.
+//! Connects the checks with the rest of the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt as _;
@@ -50,7 +50,7 @@ impl Kind for ChecksKind {
         }))
     }
 
-    /// Refuses to grade again: a judge has seen texts that scenarios have made, and a report does not keep them.
+    /// Refuses to grade again: a judge has seen texts that scenarios have made, and a report does not store them.
     fn rejudging(
         &self,
         section: &dyn AnySection,
@@ -90,8 +90,8 @@ impl SectionKind for ChecksKind {
         ("Scenarios", "Command of the scenarios")
     }
 
-    /// What the agent was asked and what it answered. What was expected and what the checks said are left out: the
-    /// agent was not given them, and they are no part of its answer.
+    /// The task of the agent and its answer. Expected values and results of the checks are left out: the agent did not
+    /// get them, and they are not part of its answer.
     fn example(
         &self,
         mut input: JsonFields,
@@ -165,8 +165,8 @@ impl SectionKind for ChecksKind {
         served(own(section), name).unwrap_or_default()
     }
 
-    /// A judge whose server names another model than on the base is another judge, so what it says of the head cannot
-    /// be compared.
+    /// If the server reports another model name than on the base, the judge counts as another judge, so its grades of
+    /// the head cannot be compared.
     fn figures_of_base(
         &self,
         base: &dyn AnySection,
@@ -228,8 +228,8 @@ fn own(section: &dyn AnySection) -> &ChecksSection {
         .expect("a kind is given sections of its own")
 }
 
-/// The names of the models that have graded what scenarios left for an invariant, as their servers say it; none where
-/// nothing was graded.
+/// The names of the models that graded the scenarios' texts for an invariant, as reported by their servers; none if
+/// there are no grades.
 fn served(section: &ChecksSection, invariant: &str) -> Option<BTreeSet<String>> {
     let runs = section.items.values().flat_map(|item| &item.runs);
     let judged = runs.filter_map(|run| run.checks.get(invariant)?.judged.as_ref());
@@ -243,7 +243,7 @@ fn basis(section: &dyn AnySection) -> Option<&ChecksBasis> {
     Some(&section.basis)
 }
 
-/// What each invariant weighs in the composite.
+/// The weight of each invariant in the composite.
 fn weights(basis: &ChecksBasis) -> Vec<String> {
     let invariants = basis.invariants.iter();
     invariants
@@ -254,7 +254,7 @@ fn weights(basis: &ChecksBasis) -> Vec<String> {
         .collect()
 }
 
-/// Who grades which invariant, and from which score on it passes.
+/// The judge of each invariant, and its lowest passing score.
 fn judges(basis: &ChecksBasis) -> Vec<String> {
     let judged = basis
         .invariants
@@ -301,7 +301,7 @@ struct ScenariosToRun<'c> {
     config: &'c Config,
     settings: &'c ChecksSettings,
     scenarios: Scenarios,
-    /// The places of the scenarios that are run.
+    /// The indices of the scenarios that are run.
     places: Vec<usize>,
 }
 
@@ -382,7 +382,7 @@ impl Items for ScenariosToRun<'_> {
     }
 }
 
-/// The scenarios once they are planned: nothing else has to be found out before they run.
+/// The planned scenarios: everything is known that is needed to run them.
 struct PlannedScenarios<'a> {
     scenarios: &'a ScenariosToRun<'a>,
     reader: ScenarioReader,
@@ -400,7 +400,7 @@ impl Planned for PlannedScenarios<'_> {
         std::iter::once(scenarios).chain(judges).collect()
     }
 
-    /// Opens the pipeline in a workspace with the checks after it, or in a later step what a judge calls.
+    /// Opens the pipeline in a workspace with the checks after it, or, in a later step, the target that a judge calls.
     fn open(&self, step: usize, site: &TargetSite) -> Result<Box<dyn Target + '_>, Misuse> {
         if step > 0 {
             return self.steps()[step].program.target.open(site);
@@ -481,13 +481,13 @@ impl Probe for ChecksAtWork<'_> {
     }
 }
 
-/// Notices about the scripts, one for each. A script that is not there may be made before the run.
+/// Notices about the scripts, one for each. A missing script may still be created before the run.
 fn script_notices(root: &Path, settings: &ChecksSettings) -> Vec<Notice> {
     let scripts = settings.invariants.iter();
     let scripts = scripts.filter_map(|one| Some((&one.name, one.script.as_deref()?)));
     let lame = scripts.filter(|(_, script)| is_lame(&root.join(script)));
     lame.map(|(name, script)| {
-        // The path may hold the value of a variable.
+        // The path may contain the value of a variable.
         let script = settings.without_values(&script.display().to_string());
         let text = format!(
             "the invariant `{name}` runs `{script}`, which is not executable, so it will be an error in every \

@@ -1,8 +1,8 @@
-//! The checks: does everything hold that must hold after the pipeline has run? An invariant is a postcondition on
+//! The checks: whether all required conditions hold after the pipeline has run. An invariant is a postcondition on
 //! files, exit codes and answers.
 //!
-//! The crate runs the pipeline on every scenario in a workspace of its own, looks at what the pipeline left, and makes
-//! the metrics `checks.*`; docs/invariants.md defines them.
+//! The crate runs the pipeline on every scenario in its own workspace, examines the resulting files and answers, and
+//! computes the metrics `checks.*`; docs/invariants.md defines them.
 
 mod answers;
 mod config;

@@ -1,7 +1,7 @@
 //! The workspace as a text: the names of everything in it, and the beginning of every file.
 //!
-//! The text is bounded, and says wherever something was left out. Whoever writes the files can neither make this
-//! program read outside of the workspace nor forge a part of the text: every line of a file is marked.
+//! The text is limited, and says where a part was left out. The author of the files can neither make this program read
+//! outside the workspace nor forge a part of the text, because every line of a file is marked.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 
 use kelvin_base::file::beneath::{Beneath, EntryKind, FolderEntry, NotOpened};
 
-/// A text of this many characters fits into the frame of a judge whose settings set no limit.
+/// The maximum length of the text in characters: it fits into the frame of a judge with default settings.
 const MOST: usize = 16_000;
-/// At most this many characters of one file are shown.
+/// How many characters of one file are shown at most.
 const MOST_OF_FILE: usize = 4_000;
-/// At most this many names are shown.
+/// How many names are shown at most.
 const MOST_NAMES: usize = 200;
-/// At most this many entries are looked at; of a larger workspace the text tells what was seen.
+/// How many entries are examined at most; for a larger workspace the text describes only these.
 const MOST_ENTRIES: usize = 20_000;
 
 /// The workspace as a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WorkspaceListing {
-    /// The text; empty where there is nothing.
+    /// The text; empty if there are no files.
     pub(super) text: String,
-    /// Whether something was left out of it.
+    /// Whether a part was left out of the text.
     pub(super) is_cut: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct WorkspaceListing {
 ///
 /// # Errors
 ///
-/// Where the workspace itself cannot be read. What cannot be read in it is told in the text.
+/// Fails if the workspace itself cannot be read. Unreadable entries are reported in the text.
 pub(super) fn list_workspace(beneath: &Beneath) -> io::Result<WorkspaceListing> {
     let (found, is_whole) = entries(beneath)?;
     let mut listing = WorkspaceListing {
@@ -47,7 +47,7 @@ pub(super) fn list_workspace(beneath: &Beneath) -> io::Result<WorkspaceListing> 
     Ok(listing)
 }
 
-/// Everything below the folder except folders, with paths relative to it; and whether that is everything.
+/// All entries below the folder except folders, with relative paths, and whether the list is complete.
 fn entries(beneath: &Beneath) -> io::Result<(Vec<(PathBuf, FolderEntry)>, bool)> {
     let mut found = Vec::new();
     let mut looked_at = 0;
@@ -56,7 +56,7 @@ fn entries(beneath: &Beneath) -> io::Result<(Vec<(PathBuf, FolderEntry)>, bool)>
         let inside = match beneath.entries(&folder, MOST_ENTRIES - looked_at) {
             Ok(inside) => inside,
             Err(NotOpened::Refused(error)) if folder == Path::new(".") => return Err(error),
-            // The folder was taken away or exchanged meanwhile, or may not be read.
+            // The folder was removed or replaced meanwhile, or may not be read.
             Err(_) => {
                 found.push((folder, FolderEntry::unreadable()));
                 continue;
@@ -69,7 +69,7 @@ fn entries(beneath: &Beneath) -> io::Result<(Vec<(PathBuf, FolderEntry)>, bool)>
                 false => folder.join(&entry.name),
             };
             match entry.kind {
-                // The content of `.git` is a history, and no work of the pipeline.
+                // The content of `.git` is a history, not a result of the pipeline.
                 EntryKind::Folder if entry.name == ".git" => found.push((path, entry)),
                 EntryKind::Folder => folders.push(path),
                 _ => found.push((path, entry)),
@@ -152,12 +152,12 @@ impl WorkspaceListing {
     }
 }
 
-/// A name without line ends and control characters, so that it stays in its line.
+/// A name without line breaks and control characters, so that it stays on its line.
 fn shown(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string()
 }
 
-/// The first `most` characters of a file, and whether that is the whole file.
+/// The first `most` characters of a file, and whether the file has no more.
 fn beginning(beneath: &Beneath, path: &Path, most: usize) -> Result<(String, bool), String> {
     let opened = beneath.open(path).map_err(|error| match error {
         NotOpened::Absent => "it is not there any more".to_owned(),
@@ -169,7 +169,7 @@ fn beginning(beneath: &Beneath, path: &Path, most: usize) -> Result<(String, boo
             return Ok(None);
         }
         let mut bytes = Vec::new();
-        // A character has at most four bytes; one more tells that there is more.
+        // A character has at most four bytes; one more byte shows that there is more text.
         file.take(most as u64 * 4 + 1).read_to_end(&mut bytes)?;
         Ok(Some(bytes))
     };

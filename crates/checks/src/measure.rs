@@ -1,4 +1,4 @@
-//! Makes records of what the checks have said of the scenarios.
+//! Makes records from the results of the checks.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use kelvin_record::KeptText;
 use kelvin_run::Outcome as Called;
 use kelvin_run::kept;
 
-/// The records of the scenarios, with what was found so far.
+/// The records of the scenarios, with the results so far.
 pub(super) fn records(
     scenarios: &[&Scenario],
     settings: &ChecksSettings,
@@ -49,7 +49,7 @@ pub(super) fn records(
 fn scenario_run(called: &Called, settings: &ChecksSettings, scenario: &Scenario) -> ScenarioRun {
     let answer = match &called.result {
         Ok(value) => ScenarioAnswer::deserialize(value).map_err(|error| {
-            // The reader has already read the same value, so this does not happen.
+            // The reader has already read the same value, so this cannot happen.
             let what = format!("what the checks have said cannot be read: {error}");
             Box::new(Failure::new(FailureKind::OutputNotJson, what))
         }),
@@ -79,7 +79,7 @@ fn scenario_run(called: &Called, settings: &ChecksSettings, scenario: &Scenario)
     }
 }
 
-/// The results of the checks where the pipeline did not finish, so that there is nothing to look at.
+/// The results of the checks if the pipeline did not finish, so that there is no result to check.
 fn skipped(
     settings: &ChecksSettings,
     scenario: &Scenario,

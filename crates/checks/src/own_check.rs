@@ -1,8 +1,8 @@
-//! A check with fields of the scenario in its texts: with every scenario it asks for something else.
+//! A check whose texts contain fields of the scenario, so that it requires different things in different scenarios.
 //!
-//! The value of a field is data wherever it is put: text in a text, a literal in a pattern, the value itself where JSON
-//! is asked for, and a plain word in a path. A query has its values bound (`sql/bound`), and a command is left to the
-//! shell, which gets the values as variables and never reads them as commands.
+//! The value of a field is always treated as data: as text in a text, as a literal in a pattern, as the value itself in
+//! JSON, and as a plain word in a path. In a query, values are bound as parameters (`sql/bound`). A command gets the
+//! values as variables of the shell, which never executes them as commands.
 
 use std::collections::BTreeMap;
 
@@ -34,23 +34,23 @@ pub(super) struct OwnCheck {
     services: DeclaredServices,
 }
 
-/// The place of a text, which decides what a value becomes in it.
+/// The place of a text, which decides how a value is inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextPlace {
     /// Text.
     Text,
-    /// Any value of JSON: a text that is nothing but a field becomes the value itself, with its type.
+    /// Any JSON value: a text that consists only of a field becomes the value itself, with its type.
     Value,
     /// A regular expression.
     Pattern,
     /// A path into JSON.
     Path,
-    /// A text in which the fields are left as they are.
+    /// A text in which the fields are not replaced.
     Left,
 }
 
 impl TextPlace {
-    /// The place of a text in a check of the type `kind`: under `key`, which itself stands under `above`.
+    /// The place of a text in a check of the type `kind`: under `key`, which is itself under `above`.
     fn of(kind: &str, above: &str, key: &str) -> Self {
         match (kind, above, key) {
             (_, _, key) if interpolate::is_left_as_written(key) => Self::Left,
@@ -69,27 +69,27 @@ impl TextPlace {
 }
 
 impl InvariantCheck {
-    /// Looks at what was left.
+    /// Examines what was left.
     ///
     /// # Errors
     ///
-    /// Where the run was interrupted meanwhile.
+    /// Fails if the run was interrupted meanwhile.
     pub(super) fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         match self {
             Self::Shared(check) => check.look(scene),
             Self::Own(own) => match own.open(scene.scenario) {
                 Ok(check) => check.look(scene),
-                // The scenarios were tried before the first one ran, but the base may expect something else of one.
+                // The scenarios were tested before the first one ran, but the base may have another expected value.
                 Err(what) => Ok(CheckFinding::error(what)),
             },
         }
     }
 
-    /// Whether the check can look at what a scenario leaves.
+    /// Whether the check can be used for a scenario.
     ///
     /// # Errors
     ///
-    /// What the scenario lacks, or what it has that cannot be used.
+    /// Fails with the missing part of the scenario, or with a part that cannot be used.
     pub(super) fn suits(&self, scenario: &Scenario) -> Result<(), String> {
         match self {
             Self::Shared(check) => check.suits(scenario),
@@ -99,7 +99,7 @@ impl InvariantCheck {
 }
 
 impl OwnCheck {
-    /// A check with fields of the scenario in it; none where it has no such fields.
+    /// A check that uses fields of the scenario; none if it uses no such fields.
     pub(super) fn of(
         written: &Value,
         values: &BTreeMap<String, String>,
@@ -134,7 +134,7 @@ impl OwnCheck {
     }
 }
 
-/// Whether a field of the scenario stands in a text of a check, other than a text that is left as it is.
+/// Whether a text of a check uses a field of the scenario; texts that are left unchanged do not count.
 pub(super) fn has_fields(written: &Value) -> bool {
     fn any(kind: &str, (above, key): (&str, &str), value: &Value) -> bool {
         match value {
@@ -153,7 +153,7 @@ pub(super) fn has_fields(written: &Value) -> bool {
     any(kind, ("", ""), written)
 }
 
-/// Puts the fields of a scenario into a check.
+/// Inserts the fields of a scenario into a check.
 struct Filling<'a> {
     kind: &'a str,
     scenario: &'a Scenario,
@@ -210,7 +210,7 @@ impl Filling<'_> {
     }
 }
 
-/// A value in a text of some kind, written so that it means nothing but itself there.
+/// A value that is escaped for a text of some kind, so that it is only read as data.
 fn as_data(place: TextPlace, name: &str, value: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     match place {

@@ -1,4 +1,4 @@
-//! What a report stores of the checks: how the figures are made, and the results of every run of a scenario.
+//! The data about the checks in a report: how the figures are computed, and the results of every run of a scenario.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,15 +16,15 @@ use kelvin_run::Reader;
 use kelvin_run::judge::{Grade, MaxErrors, Ungraded};
 use kelvin_run::targets::Reply;
 
-/// This many characters of a prompt are stored: enough to recognize the scenario, whose file has the whole prompt.
+/// How many characters of a prompt are stored: enough to recognise the scenario, whose file contains the whole prompt.
 const MOST_OF_PROMPT: usize = 200;
-/// This many characters are stored of the answer of an agent, and of what was expected: the file of the output and that
-/// of the scenarios have the whole texts.
+/// How many characters are stored of an agent's answer, and of the expected value: the output file and the file of the
+/// scenarios contain the whole texts.
 pub(super) const MOST_OF_OUTPUT: usize = 2_000;
-/// The text in place of one that may not be kept. Outcome and score stay beside it.
+/// The text in place of one that may not be kept. Outcome and score stay.
 const NOT_KEPT: &str = "what was said of it is not kept here";
 
-/// What a report stores of this probe.
+/// The data of this probe in a report.
 pub(crate) type ChecksSection = Section<ChecksBasis, ScenarioRecord>;
 
 /// What becomes of a check, of a run of a scenario, of a scenario.
@@ -44,7 +44,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome as it is written.
+    /// The outcome as a word.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -175,13 +175,13 @@ pub(crate) struct Judged {
     pub(super) is_cut: bool,
 }
 
-/// A text that a judge has yet to grade.
+/// A text that a judge still has to grade.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ToJudge {
     /// The text.
     pub(super) text: String,
-    /// Whether something was already left out of the text.
+    /// Whether a part was already left out of the text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_cut: bool,
 }
@@ -196,24 +196,24 @@ impl CheckResult {
     }
 }
 
-/// The answer of a call that runs a scenario: the checks look at the output of the pipeline where it was made.
+/// The answer of a call that runs a scenario: the checks examine the output of the pipeline while its workspace exists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScenarioAnswer {
-    /// What each check says, by the name of the invariant.
+    /// The result of each check, by the name of the invariant.
     pub(super) checks: BTreeMap<String, CheckResult>,
-    /// The texts that a judge has yet to grade, by the name of the invariant.
+    /// The texts that a judge still has to grade, by the name of the invariant.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) to_judge: BTreeMap<String, ToJudge>,
-    /// What the pipeline did that is forbidden.
+    /// The forbidden actions of the pipeline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) forbidden: Vec<String>,
-    /// The beginning of what the pipeline has answered, for people and for examples.
+    /// The beginning of the pipeline's answer, for people and for examples.
     pub(super) agent_output: String,
-    /// Whether the pipeline answered more than that.
+    /// Whether the answer is longer than the stored beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_output_cut: bool,
-    /// Where the pipeline answered more: the digest and the length of the whole answer, with its beginning.
+    /// If the answer is longer, the digest and the length of the whole answer, with its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) whole_output: Option<KeptText>,
 }
@@ -236,8 +236,8 @@ impl ScenarioRecord {
 }
 
 impl ScenarioRun {
-    /// Cuts what the agent has written, and what quotes it, to what a place may have. Checks and judges quote it where
-    /// they tell what they have found, and a failure has what was printed.
+    /// Shortens the agent's texts, and texts that quote them, to the part that may be stored. Checks and judges quote
+    /// them in their results, and a failure contains the printed text.
     fn shorten(&mut self, texts: KeptTexts) {
         if texts == KeptTexts::Full {
             return;
@@ -249,7 +249,7 @@ impl ScenarioRun {
             KeptTexts::None => NOT_KEPT.to_owned(),
             _ => beginning(text, KeptTexts::SHORT),
         };
-        // An empty text says nothing, and stays empty.
+        // An empty text stays empty.
         let short_if_any = |text: &str| match text {
             "" => String::new(),
             text => short(text),
@@ -260,7 +260,7 @@ impl ScenarioRun {
                 KeptTexts::None => Vec::new(),
                 _ => check.warnings().map(|text| short(text).into()).collect(),
             };
-            // Nobody reads the other details where reports are kept, and a script may have put the whole answer there.
+            // The other details are not used in stored reports, and a script may have put the whole answer there.
             check.details =
                 (!warnings.is_empty()).then(|| serde_json::json!({ "warnings": warnings }));
             if let Some(judged) = &mut check.judged {
@@ -287,7 +287,7 @@ impl ScenarioRun {
     }
 }
 
-/// The first so many characters of a text, with a sign where there are more.
+/// The first `most` characters of a text; if there are more, a mark follows.
 fn beginning(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -317,9 +317,9 @@ impl Item for ScenarioRecord {
     }
 }
 
-/// Takes the whole answer.
+/// Reads the whole answer.
 pub(super) struct ScenarioReader {
-    /// The digest of everything that the checks depend on: an answer of other checks is of no use for these.
+    /// The digest of everything on which the checks depend: an answer with other checks cannot be used for these.
     pub(super) digest: Digest,
 }
 
@@ -337,7 +337,7 @@ impl Reader for ScenarioReader {
         })
     }
 
-    /// An answer with an error in it is asked for again: the cause may be gone by then.
+    /// An answer with an error in it is requested again: the cause may have disappeared by then.
     fn may_be_kept(&self, value: &Value) -> bool {
         let answer = ScenarioAnswer::deserialize(value);
         answer.is_ok_and(|answer| {

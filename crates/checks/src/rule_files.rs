@@ -1,5 +1,5 @@
-//! The files beside the configuration that checks run: whether they have changed since the run began. A pipeline that
-//! writes to such a file decides itself what the check finds.
+//! The files in the folder of the configuration that checks run: whether they have changed since the run began. A
+//! pipeline that writes to such a file would itself decide the result of the check.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,8 +10,8 @@ use kelvin_base::digest::Digest;
 /// The variable that names the folder of the configuration, in the forms that a command may use.
 const ROOT: [&str; 2] = ["$KELVIN_ROOT/", "${KELVIN_ROOT}/"];
 
-/// The files below the folder of the configuration that a command names. A name without the variable stands for a file
-/// of the workspace, which is the work of the pipeline.
+/// The files below the folder of the configuration that a command names. A name without the variable means a file of
+/// the workspace, which the pipeline may have made.
 pub(super) fn named(command: &str) -> BTreeSet<PathBuf> {
     let ends = |c: char| c.is_whitespace() || ";|&()<>'\"`".contains(c);
     let found = ROOT.iter().flat_map(|root| command.split(root).skip(1));
@@ -20,17 +20,17 @@ pub(super) fn named(command: &str) -> BTreeSet<PathBuf> {
     names.map(PathBuf::from).collect()
 }
 
-/// What the files contained when the run began.
+/// The content of the files when the run began.
 #[derive(Debug)]
 pub(super) struct RuleFiles {
-    /// The folder that they are relative to.
+    /// The folder to which the paths of the files are relative.
     folder: PathBuf,
-    /// The digest of each file; a file that was not there is no rule.
+    /// The digest of each file; a file that did not exist is not a rule.
     digests: BTreeMap<PathBuf, Digest>,
 }
 
 impl RuleFiles {
-    /// Notes what the files contain.
+    /// Records the content of the files.
     pub(super) fn read<'f>(folder: &Path, files: impl Iterator<Item = &'f PathBuf>) -> Self {
         let read = |file: &PathBuf| Some((file.clone(), digest(&folder.join(file))?));
         Self {
@@ -39,7 +39,7 @@ impl RuleFiles {
         }
     }
 
-    /// The first of these files that has changed since then.
+    /// The first file in the list that has changed since the run began.
     pub(super) fn changed<'f>(&self, files: &'f BTreeSet<PathBuf>) -> Option<&'f Path> {
         let differs = |file: &&PathBuf| {
             let before = self.digests.get(*file);
@@ -50,7 +50,7 @@ impl RuleFiles {
 }
 
 fn digest(file: &Path) -> Option<Digest> {
-    // A pipe may have no end to read to.
+    // Reading a pipe might never end.
     if !fs::metadata(file).ok()?.is_file() {
         return None;
     }

@@ -1,12 +1,12 @@
-//! Whether two values of JSON are the same.
+//! Whether two JSON values are equal.
 
 use serde_json::Value;
 
-/// Whether two values are the same; `1` and `1.0` are.
+/// Whether two values are equal; `1` and `1.0` are.
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
-            // As fractions two large whole numbers that differ may look the same.
+            // As floating-point numbers, two different large integers may look equal.
             let has_fraction = one.is_f64() || other.is_f64();
             let both = one.as_f64().zip(other.as_f64());
             one == other || (has_fraction && both.is_some_and(|(one, other)| one == other))

@@ -1,5 +1,4 @@
-//! A scenario: what the pipeline is asked, and what is expected of it; and the file of scenarios, which has one in
-//! every line.
+//! A scenario: the task for the pipeline, and the expected result; also the file of scenarios, which has one per line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,28 +20,28 @@ use kelvin_base::notice::{Code, Notice};
 pub(super) struct Scenario {
     /// The name of the scenario, which is unique.
     pub(super) id: String,
-    /// What the pipeline is asked: the text of the case.
+    /// The task for the pipeline: the text of the case.
     #[serde(default)]
     pub(super) prompt: String,
     /// The parameters, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) params: BTreeMap<String, Value>,
-    /// The answer that is expected, for checks that compare.
+    /// The expected answer, for checks that compare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expected: Option<Value>,
-    /// The invariants that hold for this scenario alone, by name, as they are written.
+    /// The invariants that apply only to this scenario, by name, as written.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) invariants: BTreeMap<String, Value>,
-    /// The folder that its workspace is a copy of, in place of that of all scenarios.
+    /// The folder from which its workspace is copied, instead of the common template of all scenarios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) template: Option<String>,
-    /// The line that it stands in; 0 where it is in no file of scenarios.
+    /// The line of the scenario in the file; 0 if it comes from no file.
     #[serde(skip)]
     pub(super) line: usize,
 }
 
 impl Scenario {
-    /// A scenario of which nothing is known but what it asks.
+    /// A scenario that has only a task.
     pub(super) const fn asking(id: String, prompt: String) -> Self {
         Self {
             id,
@@ -55,14 +54,14 @@ impl Scenario {
         }
     }
 
-    /// Whether another scenario expects the same, and looks at it in the same way.
+    /// Whether another scenario has the same expected value, and the same checks for it.
     fn is_judged_as(&self, other: &Self) -> bool {
         self.expected == other.expected
             && self.invariants == other.invariants
             && self.template == other.template
     }
 
-    /// Takes over what another scenario expects, and how it looks at it.
+    /// Takes over the expected value and the checks of another scenario.
     fn judge_as(&mut self, other: &Self) {
         self.expected.clone_from(&other.expected);
         self.invariants.clone_from(&other.invariants);
@@ -75,11 +74,11 @@ impl Scenario {
         text + "\n"
     }
 
-    /// The value that a name such as `KELVIN_PARAM_USER` stands for.
+    /// The value of a variable such as `KELVIN_PARAM_USER`.
     ///
     /// # Errors
     ///
-    /// Where the scenario has no such value.
+    /// Fails if the scenario has no such value.
     pub(super) fn field(&self, name: &str) -> Result<Value, String> {
         let found = match name {
             interpolate::ID => Some(self.id.as_str().into()),
@@ -102,11 +101,11 @@ impl Scenario {
         })
     }
 
-    /// The values that several names stand for.
+    /// The values of several names.
     ///
     /// # Errors
     ///
-    /// As for [`field`](Self::field).
+    /// Fails like [`field`](Self::field).
     pub(super) fn values(&self, names: &[String]) -> Result<Vec<Value>, String> {
         names.iter().map(|name| self.field(name)).collect()
     }
@@ -134,7 +133,7 @@ impl Scenario {
     }
 }
 
-/// A parameter as it is written into the environment.
+/// A parameter in the form for an environment variable.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -142,11 +141,11 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-/// At most this many scenarios are named.
+/// How many scenarios are named at most.
 const NAMED: usize = 5;
 
-/// Reads a file of scenarios. Where the rules come from another folder, a scenario with the same question there also
-/// takes from there what is expected, its own invariants and its template.
+/// Reads a file of scenarios. If the rules come from another folder, the expected value, the scenario's own invariants
+/// and its template come from the scenario with the same task in that folder.
 ///
 /// # Errors
 ///
@@ -163,8 +162,8 @@ pub(super) fn read_file(
     Ok((scenarios, notices))
 }
 
-/// Expects of a scenario what the rules expect of the scenario with the same name and question, in the same workspace.
-/// Where the question differs, nobody can tell whether a different answer is right, and a notice says so.
+/// Takes the expectations for each scenario from the rules, i.e. from the scenario with the same name, task and
+/// workspace. If the task differs, it is not known whether a different answer is right, and a notice says so.
 fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
     let words =
         |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
@@ -199,7 +198,7 @@ fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
     vec![Notice::new(Code::OtherQuestions, text)]
 }
 
-/// The scenarios of a file that has one in every line.
+/// The scenarios of a file that has one per line.
 fn lines(path: &Path, name: &str) -> Result<Vec<Scenario>, Misuse> {
     let text = fs::read_to_string(path).map_err(|error| {
         Misuse::new(format!("`scenarios: {name}` cannot be read: {error}"))

@@ -1,5 +1,4 @@
-//! The scenarios of a configuration: its cases, the lines of a file, or the run itself, crossed with the
-//! matrix.
+//! The scenarios of a configuration: its cases, the lines of a file, or the run itself, combined with the matrix.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,10 +12,10 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_page::listed;
 use kelvin_probe::case_files;
 
-/// The name of the one scenario of a configuration that names neither cases nor scenarios.
+/// The name of the only scenario if a configuration names neither cases nor scenarios.
 const ALONE: &str = "run";
 
-/// At most this many scenarios are named.
+/// How many scenarios are named at most.
 const NAMED: usize = 5;
 
 /// All scenarios of a configuration.
@@ -24,14 +23,14 @@ const NAMED: usize = 5;
 pub(super) struct Scenarios {
     /// Sorted by id.
     pub(super) all: Vec<Scenario>,
-    /// The files that they were read from.
+    /// The files from which the scenarios were read.
     pub(super) files: Vec<PathBuf>,
-    /// Notices about what was read.
+    /// Notices from reading them.
     pub(super) notices: Vec<Notice>,
 }
 
-/// Reads the scenarios that a configuration in a folder names. Where the rules come from another folder, a scenario
-/// with the same question there also takes from there what is expected.
+/// Reads the scenarios that a configuration in a folder names. If the rules come from another folder, the expected
+/// value of a scenario comes from the scenario with the same task there.
 ///
 /// # Errors
 ///
@@ -64,8 +63,8 @@ pub(super) fn read(
         .flat_map(|scenario| combinations.iter().map(|these| scenario.with(these)))
         .collect();
     all.sort_by(|one, other| one.id.cmp(&other.id));
-    // With the rules of the base, a scenario of today may lack what one of its checks asks for: then that check is an
-    // error, and the configuration has no mistake.
+    // With the rules of the base, a scenario of the head may lack a field that a check needs: then that check is an
+    // error, and the configuration itself is right.
     if rules.is_none() {
         same_variables(&all)?;
         suits(&all, settings, root)?;
@@ -79,7 +78,7 @@ pub(super) fn read(
     })
 }
 
-/// Refuses two parameters of a scenario that become one variable: the pipeline would see one, and a check the other.
+/// Fails if two parameters of a scenario become the same variable: the pipeline would see one, and a check the other.
 fn same_variables(all: &[Scenario]) -> Result<(), Misuse> {
     for scenario in all {
         let mut seen: BTreeMap<String, &str> = BTreeMap::new();
@@ -97,7 +96,7 @@ fn same_variables(all: &[Scenario]) -> Result<(), Misuse> {
     Ok(())
 }
 
-/// Refuses scenarios that lack a field, or have a value that a check cannot use.
+/// Fails if a scenario lacks a field, or has a value that a check cannot use.
 fn suits(all: &[Scenario], settings: &ChecksSettings, rules: &Path) -> Result<(), Misuse> {
     let mut problems = Vec::new();
     for scenario in all {
@@ -118,7 +117,7 @@ fn suits(all: &[Scenario], settings: &ChecksSettings, rules: &Path) -> Result<()
         }
         let is_own = scenario.template.is_some();
         let template = settings.template_of(scenario);
-        // Whether the folder of all scenarios is there was asked before.
+        // The folder for all scenarios was already checked.
         if let Some(template) = template.filter(|one| is_own || one.has_fields()) {
             let place = if is_own {
                 "template"
@@ -140,7 +139,8 @@ fn suits(all: &[Scenario], settings: &ChecksSettings, rules: &Path) -> Result<()
     Err(Misuse::new(problems.join("\n")).help(help))
 }
 
-/// Warns of scenarios to which a check does not apply, since they expect nothing where others do: easily a slip.
+/// Warns of scenarios to which a check does not apply because they have no expected value although others have one:
+/// this is often a mistake.
 fn expecting_nothing(all: &[Scenario], settings: &ChecksSettings) -> Option<Notice> {
     let comparing = settings
         .invariants
@@ -180,7 +180,7 @@ fn combinations(matrix: &BTreeMap<String, Vec<Parameter>>) -> Vec<Vec<(&str, &Pa
     combinations
 }
 
-/// Refuses a parameter that both a scenario and the matrix have.
+/// Fails if a parameter is in both a scenario and the matrix.
 fn clashes(scenarios: &[Scenario], settings: &ChecksSettings) -> Result<(), Misuse> {
     for scenario in scenarios {
         let own = scenario.params.keys();

@@ -1,4 +1,4 @@
-//! What the checks look at: the workspace after the pipeline has run in it, and what the pipeline said.
+//! The data that checks examine: the workspace after the pipeline has run in it, and the answer of the pipeline.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -18,47 +18,47 @@ const MOST_READ: u64 = 64 << 20;
 
 /// A finished run of the pipeline.
 pub(super) struct Scene<'a> {
-    /// The scenario, with what was asked.
+    /// The scenario, with its task.
     pub(super) scenario: &'a Scenario,
     /// The number of this run among the runs of the scenario, from 1.
     pub(super) replica: usize,
-    /// The folder of the configuration: everything that a check reads or runs is taken from there.
+    /// The folder of the configuration, from which a check reads and runs everything.
     pub(super) root: &'a Path,
     /// The workspace.
     pub(super) folder: &'a Path,
-    /// The workspace again, to open what is in it.
+    /// The workspace again, for opening files in it safely.
     pub(super) beneath: &'a Beneath,
-    /// A folder beside the workspace for files of this program.
+    /// A folder outside the workspace for files of this program.
     pub(super) private: &'a Path,
-    /// Where pipelines append their events.
+    /// The file to which pipelines append their events.
     pub(super) audit_log: &'a Path,
-    /// The variables that the pipeline had.
+    /// The variables that the pipeline got.
     pub(super) variables: &'a [(String, OsString)],
-    /// What the pipeline answered: its output file, or what it printed where it wrote none.
+    /// The answer of the pipeline: its output file, or its printed text if it wrote none.
     pub(super) output: &'a [u8],
-    /// The file that has the answer.
+    /// The file with the answer.
     pub(super) output_file: &'a Path,
-    /// What the pipeline printed.
+    /// The text that the pipeline printed on its standard output.
     pub(super) printed: &'a StandardOutput,
     /// How long the pipeline took.
     pub(super) seconds: f64,
     /// The services of the scenario.
     pub(super) services: &'a RunningServices<'a>,
-    /// Tells when the run is to stop.
+    /// Signals that the run should stop.
     pub(super) interrupt: &'a Arc<Interrupt>,
 }
 
-/// Why there is no text to look at, as the end of a sentence.
+/// Why there is no text to check, as the end of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// There is no text, or no file with one: what a check asks of it does not hold.
+    /// There is no text, or no file with a text: then a check of the text does not hold.
     Absent(String),
-    /// Nobody can tell what the text is.
+    /// It is not known what the text is.
     Unknown(String),
 }
 
 impl Scene<'_> {
-    /// The text that a check looks at; bytes that are not UTF-8 are replaced.
+    /// The text that a check examines; bytes that are not UTF-8 are replaced.
     pub(super) fn text(&self, from: &Selector) -> Result<Cow<'_, str>, Unread> {
         match from {
             Selector::AgentOutput => Ok(String::from_utf8_lossy(self.output)),
@@ -80,8 +80,8 @@ impl Scene<'_> {
     }
 }
 
-/// The content of a file below a folder that somebody else may write to. A file that is larger than a check reads is
-/// refused; nothing waits for the other end of a pipe, and no link is followed that leads out.
+/// The content of a file below a folder to which other programs may write. A file that is too large for a check is
+/// rejected. Opening a pipe never waits for its other end, and no link that points outside is followed.
 pub(super) fn read_beneath(beneath: &Beneath, path: &Path) -> Result<Vec<u8>, Unread> {
     let unknown = |what: String| Unread::Unknown(what);
     let file = beneath.open(path).map_err(|error| match error {
@@ -100,7 +100,7 @@ pub(super) fn read_beneath(beneath: &Beneath, path: &Path) -> Result<Vec<u8>, Un
         return Err(Unread::Absent(format!("is {what}")));
     }
     let mut bytes = Vec::new();
-    // The bytes are counted as they are read, since the file may still grow.
+    // The bytes are counted while they are read, because the file may still grow.
     let read = file.take(MOST_READ + 1).read_to_end(&mut bytes);
     if read.map_err(failed)? as u64 > MOST_READ {
         let most = MOST_READ >> 20;

@@ -1,18 +1,17 @@
-//! Makes the composite of a run from its checks, and decides from the runs of a scenario whether it passes.
+//! Computes the composite of a run from its checks, and decides from the runs of a scenario whether it passes.
 
 use super::keys::Aggregation;
 use super::record::{ChecksBasis, Outcome, ScenarioRun};
 use kelvin_base::stats;
 
-/// Two figures that differ by no more than this are the same: a sum of weights is rounded.
+/// Two figures that differ by no more than this count as equal: a sum of weights is rounded.
 const GUARD: f64 = 1e-9;
 
-/// Fills in what follows from the checks of a run.
+/// Computes the values that follow from the checks of a run.
 ///
-/// An error leaves the run without a composite, whatever else was found: an unknown score is neither 0 nor any other
-/// number. Where a gate does not hold, or something forbidden was done, the composite is 0 and the run fails, also
-/// where the threshold is 0. Otherwise the composite is the mean of the scores by their weights, over the checks that
-/// apply.
+/// An error leaves the run without a composite, even if other checks have results: an unknown score is neither 0 nor
+/// any other number. If a gate does not hold, or a forbidden action was made, the composite is 0 and the run fails,
+/// even if the threshold is 0. Otherwise the composite is the weighted mean of the scores of the checks that apply.
 pub(super) fn settle(run: &mut ScenarioRun, basis: &ChecksBasis) {
     (run.outcome, run.composite) = scored(run, basis);
 }
@@ -61,14 +60,14 @@ fn scored(run: &ScenarioRun, basis: &ChecksBasis) -> (Outcome, Option<f64>) {
     (outcome, Some(composite))
 }
 
-/// The runs of a scenario that its own verdict rests on: those that the configuration asks for, and not those that a
-/// gate added when it was in doubt.
+/// The runs of a scenario that determine its own verdict: those that the configuration requests, without those that a
+/// gate added in case of doubt.
 pub(super) fn replicas<'r>(runs: &'r [ScenarioRun], basis: &ChecksBasis) -> &'r [ScenarioRun] {
     &runs[..runs.len().min(basis.replicas)]
 }
 
-/// Whether a scenario passes. Runs that are errors count for neither side: where the verdict would change if they had
-/// gone the other way, it is an error too. The verdict is also an error where a scenario was not run as often as it
+/// Whether a scenario passes. Runs that are errors count for neither side: if the verdict would change with another
+/// result of these runs, it is an error too. The verdict is also an error if a scenario was not run as often as it
 /// should have been.
 pub(super) fn aggregated(runs: &[ScenarioRun], basis: &ChecksBasis) -> Outcome {
     let runs = replicas(runs, basis);
@@ -83,7 +82,8 @@ pub(super) fn aggregated(runs: &[ScenarioRun], basis: &ChecksBasis) -> Outcome {
     if basis.replica_aggregation == Aggregation::Mean {
         return by_mean(runs, basis);
     }
-    // Runs to which no check applies count for neither side. The others are known, are errors, or never ran.
+    // Runs to which no check applies count neither as passed nor as failed. The others are known, are errors, or never
+    // ran.
     let counted = basis.replicas.saturating_sub(skipped);
     let unknown = counted.saturating_sub(passed + count(Outcome::Failed));
     let needed = match basis.replica_aggregation {
@@ -112,7 +112,7 @@ fn by_mean(runs: &[ScenarioRun], basis: &ChecksBasis) -> Outcome {
     }
 }
 
-/// What several runs of one scenario say together.
+/// The combined result of several runs of one scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Together {
     /// Whether one of the runs passes: pass@k.
@@ -123,7 +123,7 @@ pub(super) struct Together {
     pub(super) is_flaky: bool,
 }
 
-/// What the replicas of a scenario say together; none where one of them is an error or is missing, so that this is not
+/// The combined result of the replicas of a scenario; none if one of them is an error or is missing, so that it is not
 /// known.
 pub(super) fn together(runs: &[ScenarioRun], basis: &ChecksBasis) -> Option<Together> {
     let runs = replicas(runs, basis);

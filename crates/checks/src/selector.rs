@@ -1,26 +1,26 @@
-//! What a check looks at: the output of the pipeline, what it printed, or a file of the workspace.
+//! The texts that a check can examine: the output of the pipeline, its printed text, or a file of the workspace.
 
 use std::path::{Path, PathBuf};
 
 use kelvin_base::file::beneath;
 
-/// Where a text comes from.
+/// The source of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Selector {
-    /// The output file; where there is none, what was printed.
+    /// The output file; if there is none, the printed text.
     AgentOutput,
-    /// What was printed on the standard output.
+    /// The text that was printed on the standard output.
     Stdout,
     /// A file, relative to the workspace.
     File(PathBuf),
 }
 
 impl Selector {
-    /// Reads a selector as it is written.
+    /// Parses a selector.
     ///
     /// # Errors
     ///
-    /// What is wrong with the selector.
+    /// Fails with what is wrong with the selector.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         match text {
             "agent_output" => Ok(Self::AgentOutput),
@@ -39,7 +39,7 @@ impl Selector {
 ///
 /// # Errors
 ///
-/// Where it leads elsewhere.
+/// Fails if it leads out of the workspace.
 pub(super) fn relative_path(text: &str) -> Result<PathBuf, String> {
     let path = Path::new(text);
     match beneath::is_inside(path) {

@@ -1,16 +1,16 @@
-//! SQL as a text: what a query may do, and where fields of a scenario stand in it. Checks ask databases with such
-//! texts, and services are filled with them; no database is touched here.
+//! SQL as a text: what a query may do, and where it contains fields of a scenario. Checks query databases with such
+//! texts, and services are filled with them; this module never accesses a database.
 //!
-//! A statement is looked at before it is asked: it has to be a single statement that reads. The session of a check is
-//! read-only as well; what is refused here is what such a session lets pass, such as a server that writes a file. And
-//! a slip is reported when the configuration is read.
+//! A query is checked before it is run: it has to be a single statement that only reads. The session of a check is also
+//! read-only; this module rejects what such a session would still allow, e.g. making the server write a file. It also
+//! reports mistakes when the configuration is read.
 
 use crate::interpolate::{self, TextPart};
 
-/// The word that stands for a field while its place is looked at; no statement has it.
+/// The word that replaces a field while its place is examined; it occurs in no statement.
 const WORD: &str = "kelvin_field_of_the_scenario_";
 
-/// A text of SQL, and the names of the fields in it, in the order of their places.
+/// An SQL text, and the names of the fields in it, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BoundSql {
     /// The text, with a placeholder or an expression in each place.
@@ -22,11 +22,11 @@ pub(crate) struct BoundSql {
 }
 
 impl BoundSql {
-    /// One statement with the placeholders that the driver knows.
+    /// The statement, with the placeholders of the driver.
     ///
     /// # Errors
     ///
-    /// Where a field stands within quotes or a comment, or is a part of a longer word.
+    /// Fails if a field is inside quotes or a comment, or is a part of a longer word.
     pub(crate) fn query(text: &str, dialect: Dialect) -> Result<Self, String> {
         Self::of(text, dialect, &|at, _| match dialect {
             Dialect::Postgres => format!("${at}"),
@@ -35,17 +35,17 @@ impl BoundSql {
         })
     }
 
-    /// A script of many statements. No driver has placeholders for it, so each place has an expression that reads what
-    /// the session was given before.
+    /// A script with many statements. No driver supports placeholders in a script, so each place contains an expression
+    /// that reads a value which was set in the session before.
     ///
     /// # Errors
     ///
-    /// As for [`query`](Self::query).
+    /// Fails like [`query`](Self::query).
     pub(crate) fn script(text: &str, dialect: Dialect) -> Result<Self, String> {
         Self::of(text, dialect, &|_, name| {
             let name = name.to_lowercase();
             match dialect {
-                // Each value is in a table of the session with one row, whose column has the type of the value.
+                // For each value, the session has a table with one row; its column has the type of the value.
                 Dialect::Postgres => format!("(SELECT value FROM pg_temp.{name})"),
                 Dialect::Mysql => format!("@{name}"),
                 Dialect::Sqlite => format!("(SELECT value FROM temp.{name})"),
@@ -106,7 +106,7 @@ impl BoundSql {
     }
 }
 
-/// How a database writes its texts and comments.
+/// The syntax of texts and comments in a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     Postgres,
@@ -115,7 +115,7 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// The types of the services that are asked with SQL.
+    /// The types of the services that are queried with SQL.
     pub(crate) const SERVICES: [&'static str; 3] = ["postgres", "mysql", "sqlite"];
 
     /// The dialect of a type of service.
@@ -128,34 +128,34 @@ impl Dialect {
     }
 }
 
-/// The words that a statement may begin with.
+/// The words with which a statement may begin.
 const BEGINNINGS: [&str; 4] = ["SELECT", "WITH", "VALUES", "SHOW"];
 
-/// Whether a query may be asked.
+/// Checks whether a query may be run.
 ///
 /// # Errors
 ///
-/// Why it may not.
+/// Fails with the reason why it may not.
 pub(super) fn reads(query: &str, dialect: Dialect) -> Result<(), String> {
     let all = words(query, dialect, dialect == Dialect::Mysql)?;
     allowed(&all)?;
     if all.last() == Some(&StatementWord::Unclosed) {
         return Err("a quote in the query is not closed".to_owned());
     }
-    // A server can be told to read a backslash in a text as an ordinary character: then the text ends elsewhere. If the
-    // text does not end at all then, the server refuses the statement.
+    // A server can be configured to read a backslash in a text as an ordinary character: then the text ends elsewhere.
+    // If the text does not end at all in this case, the server rejects the statement.
     if dialect == Dialect::Mysql && query.contains('\\') {
         allowed(&words(query, dialect, false)?)?;
     }
     Ok(())
 }
 
-/// Whether a text has `word` as a word of its own, outside of quotes and comments, however the server reads a
+/// Whether a text contains `word` as a separate word, outside of quotes and comments, however the server reads a
 /// backslash.
 ///
 /// # Errors
 ///
-/// Where nobody can tell what is quoted.
+/// Fails if nobody can tell what is quoted.
 fn is_word(text: &str, dialect: Dialect, word: &str) -> Result<bool, String> {
     let mut readings = vec![words(text, dialect, dialect == Dialect::Mysql)?];
     if dialect == Dialect::Mysql && text.contains('\\') {
@@ -200,13 +200,13 @@ fn is(name: &str, known: &str) -> bool {
     name.eq_ignore_ascii_case(known)
 }
 
-/// The parts of a statement that decide whether it may be asked: texts, quoted names and comments do not.
+/// The parts of a statement that determine whether it may be run: texts, quoted names and comments do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StatementWord<'q> {
     Name(&'q str),
     Parenthesis,
     End,
-    /// A text that is not closed; nothing follows it.
+    /// A text that is not closed; it is the end of the query.
     Unclosed,
     Other,
 }
@@ -216,11 +216,11 @@ fn words(query: &str, dialect: Dialect, escapes: bool) -> Result<Vec<StatementWo
     let mut rest = query;
     while let Some(first) = rest.chars().next() {
         if is_of_a_name(first) {
-            // A dollar within a name does not begin a text.
+            // A dollar inside a name does not begin a text.
             let name = rest.find(|c| !is_of_a_name(c) && c != '$');
             let name = name.unwrap_or(rest.len());
             let (word, after) = rest.split_at(name);
-            // In a text such as `E'\''`, a backslash stands before a quote that does not end the text.
+            // In a text such as `E'\''`, a backslash before a quote means that the quote does not end the text.
             let is_escaped =
                 dialect == Dialect::Postgres && is(word, "e") && after.starts_with('\'');
             words.push(StatementWord::Name(word));
@@ -246,7 +246,7 @@ fn words(query: &str, dialect: Dialect, escapes: bool) -> Result<Vec<StatementWo
             return Ok(unclosed(words));
         };
         if skipped > 0 {
-            // Something in quotes separates two words, as a comment does.
+            // A quoted text separates two words, as a comment does.
             if !matches!(first, '-' | '#' | '/') {
                 words.push(StatementWord::Other);
             }
@@ -275,7 +275,7 @@ fn unclosed(mut words: Vec<StatementWord<'_>>) -> Vec<StatementWord<'_>> {
     words
 }
 
-/// The length of a text in quotes, where a doubled quote is no end; none where the text has no end.
+/// The length of a text in quotes, which a doubled quote does not end; none if the text has no end.
 fn quoted(text: &str, quote: char, escapes: bool) -> Option<usize> {
     let mut letters = text.char_indices().skip(1).peekable();
     while let Some((at, letter)) = letters.next() {
@@ -321,7 +321,7 @@ fn is_line_comment(text: &str, dialect: Dialect) -> bool {
     })
 }
 
-/// The length of a comment. PostgreSQL has comments within comments.
+/// The length of a comment. In PostgreSQL, comments can be nested.
 fn comment(text: &str, dialect: Dialect) -> Result<usize, String> {
     if dialect == Dialect::Mysql && (text.starts_with("/*!") || text.starts_with("/*M!")) {
         return Err(

@@ -1,6 +1,6 @@
-//! A scenario as one call: a fresh workspace is made, the pipeline runs in it, every check looks at what the pipeline
-//! left, and the answer has what the checks say. So whatever holds for calls (jobs, retries, the cache, the journal,
-//! the re-runs of a gate) holds for scenarios, and what is stored of a run is what was found.
+//! Runs a scenario as one call: a new workspace is made, the pipeline runs in it, every check examines what the
+//! pipeline has left, and the results of the checks are the answer. So everything that applies to calls (jobs, retries,
+//! the cache, the journal, the re-runs of a gate) applies to scenarios, and the results are stored with each run.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -32,16 +32,16 @@ use kelvin_run::targets::{
 const ROOT: &str = "KELVIN_ROOT";
 /// The name of the file to which events are appended.
 const AUDIT_LOG: &str = "audit.jsonl";
-/// At most this many characters of the answer of the pipeline are kept, for people and for examples.
+/// How many characters of the pipeline's answer are stored at most, for people and for examples.
 const EXCERPT: usize = 20_000;
 
-/// Runs scenarios through the target that reaches the pipeline.
+/// Runs scenarios with the target for the pipeline.
 pub(super) struct ScenarioTarget<'a> {
     /// The settings with the checks.
     pub(super) settings: &'a ChecksSettings,
     /// The pipeline.
     pub(super) pipeline: Box<dyn Target + 'a>,
-    /// What the calls of the run share.
+    /// The settings that all calls of the run share.
     pub(super) site: TargetSite,
     /// The folder of the template, and of everything that a check reads or runs.
     pub(super) rules: PathBuf,
@@ -61,10 +61,10 @@ struct ScenarioFolder {
 }
 
 impl ScenarioFolder {
-    /// Makes a workspace from the template below a folder, and beside it the files that do not belong to its content.
+    /// Makes a workspace from the template below a folder, and creates the other files outside it.
     fn make(settings: &ChecksSettings, rules: &Path, scenario: &Scenario) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("kelvin-").tempdir()?;
-        // The path has no links in it, so that it can be recognized in an output.
+        // The path contains no links, so that it can be recognised in an output.
         let base = folder.path().canonicalize()?;
         let place = Self {
             workspace: base.join("workspace"),
@@ -85,19 +85,19 @@ impl ScenarioFolder {
         Ok(place)
     }
 
-    /// The content of the audit log. The pipeline may have put anything in its place.
+    /// The content of the audit log. The pipeline may have replaced the file by something else.
     fn log(&self) -> Result<Vec<u8>, String> {
         let base = self.workspace.with_file_name("");
         let beneath = Beneath::of(&base).map_err(|error| format!("cannot be found: {error}"))?;
         match read_beneath(&beneath, AUDIT_LOG.as_ref()) {
             Ok(bytes) => Ok(bytes),
-            // A log that was removed has no secret in it.
+            // A log that was removed contains no secret.
             Err(Unread::Absent(_)) if !self.audit_log.exists() => Ok(Vec::new()),
             Err(Unread::Absent(what) | Unread::Unknown(what)) => Err(what),
         }
     }
 
-    /// The variables of the environment of the pipeline and of the programs of the checks.
+    /// The environment variables for the pipeline and for the programs of the checks.
     fn variables(&self, scenario: &Scenario, root: &Path) -> Vec<(String, OsString)> {
         let mut variables: Vec<(String, OsString)> = vec![
             ("KELVIN_SCENARIO".to_owned(), scenario.id.clone().into()),
@@ -115,10 +115,10 @@ impl ScenarioFolder {
     }
 }
 
-/// A longer value does not become a variable: Linux starts no program with one of 128 KiB.
+/// A longer value does not become a variable: Linux cannot start a program with a variable of 128 KiB.
 const LONGEST_VARIABLE: usize = 100_000;
 
-/// The fields of a scenario that only the programs of the checks have as variables.
+/// The fields of a scenario that only the programs of the checks get as variables.
 pub(super) fn told_to_checks(scenario: &Scenario) -> Vec<(String, OsString)> {
     let expected = scenario.expected.as_ref().map(plain);
     let fields = [
@@ -133,7 +133,7 @@ pub(super) fn told_to_checks(scenario: &Scenario) -> Vec<(String, OsString)> {
         .collect()
 }
 
-/// Copies what is in a folder. Links are copied as links.
+/// Copies the content of a folder. Links are copied as links.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -156,7 +156,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What the checks look at, where the pipeline has come to its end.
+/// The data that the checks examine after the pipeline has ended.
 struct FinishedRun {
     reply: Reply,
     seconds: f64,
@@ -192,7 +192,7 @@ impl ScenarioTarget<'_> {
         let printed = printed.into_inner();
         let reply = match ended {
             Ended::Answered(reply) => reply,
-            // Agents leave their work in the workspace; their answer is what they print then.
+            // Agents leave their work in the workspace, so their printed text is their answer.
             Ended::Failed { failure, reply } if failure.kind == FailureKind::OutputMissing => {
                 if printed.is_cut {
                     let failure = Box::new(Failure::too_large(self.site.max_output_bytes));
@@ -214,8 +214,8 @@ impl ScenarioTarget<'_> {
         })
     }
 
-    /// A failure in whose texts there is neither a value of the environment nor the path of a folder that has another
-    /// name in every run.
+    /// A failure whose texts contain neither a value of the environment nor the path of a folder that has another name
+    /// in every run.
     fn masked(
         &self,
         ended: Ended,
@@ -246,7 +246,7 @@ impl ScenarioTarget<'_> {
         let text = services.masked(text.to_owned());
         let text = text.replace(&workspace, "{workspace}");
         let text = text.replace(beside.trim_end_matches('/'), "{workspace}/..");
-        // The files of the base lie elsewhere in every run.
+        // The folder with the files of the base differs from run to run.
         let text = match self.rules == self.site.root {
             true => text,
             false => {
@@ -257,7 +257,7 @@ impl ScenarioTarget<'_> {
         self.settings.without_values(&text)
     }
 
-    /// How a scenario ends whose services cannot be used.
+    /// The end of a scenario whose services cannot be used.
     fn troubled(&self, trouble: Trouble) -> Ended {
         let why = match trouble {
             Trouble::Failed(why) | Trouble::Unreached(why) => why,
@@ -271,7 +271,7 @@ impl ScenarioTarget<'_> {
         }
     }
 
-    /// Asks every check, and looks for what is forbidden.
+    /// Runs every check, and searches for forbidden actions.
     fn look(
         &self,
         scene: &Scene<'_>,
@@ -311,7 +311,7 @@ impl ScenarioTarget<'_> {
                 false => finding,
             };
             if let Some(mut shown) = finding.to_judge.take() {
-                // Neither a secret nor the name of a folder of this run reaches a judge.
+                // A judge must get neither a secret nor the name of a folder of this run.
                 shown.text = self.text(&shown.text, place, scene.services);
                 answer.to_judge.insert(invariant.name.clone(), shown);
             }
@@ -323,7 +323,7 @@ impl ScenarioTarget<'_> {
             answer.checks.insert(invariant.name.clone(), result);
         }
         let output = String::from_utf8_lossy(scene.output);
-        // The output is masked before it is cut: nobody would find half a secret at the cut.
+        // The output is masked before it is shortened, because half a secret at its end would not be recognised.
         let output = self.text(&output, place, scene.services);
         if let Some((end, _)) = output.char_indices().nth(EXCERPT) {
             answer.is_output_cut = true;
@@ -389,7 +389,7 @@ impl Target for ScenarioTarget<'_> {
             Err(trouble) => return self.troubled(trouble),
         };
         let mut variables = place.variables(&scenario, root);
-        // The number gives nothing away: a scenario has no variants that it could tell apart.
+        // The number reveals nothing, because a scenario has no variants that it could distinguish.
         variables.push(("KELVIN_REPEAT".to_owned(), call.repeat.to_string().into()));
         variables.extend(services.variables());
         let forbidden = &self.settings.forbidden;
@@ -411,7 +411,8 @@ impl Target for ScenarioTarget<'_> {
             Ok(ran) => ran,
             Err(ended) => return *ended,
         };
-        // This comes before the checks, whose programs may write and call what they like.
+        // The services are settled before the checks, because the programs of the checks may write to any service and
+        // call any server.
         if let Err(trouble) = services.settle() {
             return self.troubled(trouble);
         }
@@ -433,21 +434,21 @@ impl Target for ScenarioTarget<'_> {
             ("the audit log", log.as_deref().unwrap_or_default()),
         ];
         let mut found = leaks(&secrets, &places);
-        // The pipeline was given a file there: whoever puts something else in its place hides what was in the file.
+        // The pipeline got a file at this path. If it replaces the file, it hides the content.
         found.extend(log.err().map(|what| {
             format!("the audit log {what}: nobody can tell whether a secret stands in it")
         }));
         let both = before.as_ref().zip(after.as_ref());
         found.extend(both.and_then(|(before, after)| forbidden.writes(before, after)));
-        // The programs of the checks get the folder of the rules, whatever folder the pipeline has.
+        // The programs of the checks get the folder of the rules, even if the pipeline has another folder.
         let mut looking = variables.clone();
         for (name, value) in &mut looking {
             if name == ROOT {
                 *value = (&self.rules).into();
             }
         }
-        // Only the programs of the checks get the question and the expected answer as variables: a pipeline that had
-        // the answer could give it.
+        // Only the programs of the checks get the task and the expected answer as variables, because a pipeline could
+        // just return the expected answer.
         looking.extend(told_to_checks(&scenario));
         let scene = Scene {
             scenario: &scenario,

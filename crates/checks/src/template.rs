@@ -1,4 +1,4 @@
-//! The folder that a workspace is a copy of: one for all scenarios, or one that a field of the scenario names.
+//! The folder from which a workspace is copied: one for all scenarios, or one that a field of the scenario names.
 
 use std::path::{Path, PathBuf};
 
@@ -13,11 +13,12 @@ pub(super) struct WorkspaceTemplate {
 }
 
 impl WorkspaceTemplate {
-    /// Reads a template as it is written.
+    /// Parses a template.
     ///
     /// # Errors
     ///
-    /// Where no folder is known that the templates of all scenarios are in, or the name would give an answer away.
+    /// Fails if the folder that contains the templates of all scenarios is not known, or if the name would reveal an
+    /// answer.
     pub(super) fn of(written: &str) -> Result<Self, String> {
         let template = Self {
             written: written.to_owned(),
@@ -46,7 +47,7 @@ impl WorkspaceTemplate {
             .any(|part| matches!(part, TextPart::Variable(_)))
     }
 
-    /// The folder whose files say what is measured: the template, or the folder that all templates are in.
+    /// The folder whose files define what is measured: the template, or the folder that contains all templates.
     pub(super) fn measured(&self) -> &Path {
         match self.written.find("${").filter(|_| self.has_fields()) {
             Some(at) => Path::new(
@@ -62,7 +63,7 @@ impl WorkspaceTemplate {
     ///
     /// # Errors
     ///
-    /// Where the scenario lacks a field of the name, or the value of a field leads elsewhere.
+    /// Fails if the scenario lacks a field in the name, or if the value of a field leads outside.
     pub(super) fn of_scenario(&self, scenario: &Scenario) -> Result<PathBuf, String> {
         if !self.has_fields() {
             return Ok(PathBuf::from(&self.written));
@@ -75,7 +76,7 @@ impl WorkspaceTemplate {
             }
         }
         let inside = Path::new(&path);
-        // A value such as `../..` must not have the rest of the disk copied.
+        // A value such as `../..` must not cause a copy of the rest of the disk.
         match beneath::is_inside(inside) && inside.starts_with(self.measured()) {
             true => Ok(inside.to_path_buf()),
             false => Err(format!(
@@ -85,11 +86,11 @@ impl WorkspaceTemplate {
         }
     }
 
-    /// Whether the template of a scenario is there, below a folder.
+    /// Checks that the template of a scenario exists below a folder.
     ///
     /// # Errors
     ///
-    /// Where the folder is not there.
+    /// Fails if the folder does not exist.
     pub(super) fn suits(&self, scenario: &Scenario, root: &Path) -> Result<(), String> {
         let path = self.of_scenario(scenario)?;
         match root.join(&path).is_dir() {

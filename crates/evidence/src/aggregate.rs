@@ -12,7 +12,7 @@ use kelvin_record::{
 };
 use kelvin_run::judge::Scorer;
 
-/// Which way a distance turns into a figure.
+/// How a distance becomes a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// 1 - distance.
@@ -31,7 +31,7 @@ impl Turn {
     }
 }
 
-/// How much detail a figure gives per case.
+/// How much detail a figure contains about each case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CaseDetail {
     /// Nothing.
@@ -42,16 +42,16 @@ pub(super) enum CaseDetail {
     Cells,
 }
 
-/// The cases that figures are made from.
+/// The cases from which figures are made.
 pub(super) struct Figures<'a> {
-    /// Everything but the records that the figures depend on.
+    /// The settings on which the figures depend besides the records.
     pub(super) settings: &'a Settings<'a>,
     /// The records of the cases.
     pub(super) cases: &'a BTreeMap<String, CaseRecord>,
 }
 
 impl Figures<'_> {
-    /// The mean over the variants that `pick` takes, whichever case they belong to. Each variant counts with the mean
+    /// The mean over the variants that `pick` selects, whichever case they belong to. Each variant counts with the mean
     /// of its samples.
     pub(super) fn mean(
         &self,
@@ -94,7 +94,7 @@ impl Figures<'_> {
         self.why_empty(0, Turn::Stability)
     }
 
-    /// Whether a run that came to its end has no such variant, since none can be made of its cases.
+    /// Whether no such variant can be made from the cases of the run, so that a complete run has none.
     pub(super) fn has_none(&self, is_one: &dyn Fn(&VariantRecord) -> bool) -> bool {
         let mut variants = self.cases.values().flat_map(|case| &case.variants);
         self.settings.ending == Ending::Complete && !self.cases.is_empty() && !variants.any(is_one)
@@ -122,8 +122,8 @@ impl Figures<'_> {
         }
     }
 
-    /// K = (1 - invariance) + (1 - sensitivity), in [0, 2]. The interval adds the ends of the two
-    /// parts, and so covers at least 95 %.
+    /// K = (1 - invariance) + (1 - sensitivity), in [0, 2]. The interval adds the ends of both parts, and so it covers
+    /// at least 95 %.
     pub(super) fn kelvin(&self, invariance: &Metric, sensitivity: &Metric) -> Metric {
         let value = match (invariance.value, sensitivity.value) {
             (Some(invariance), Some(sensitivity)) => Ok((1.0 - invariance) + (1.0 - sensitivity)),
@@ -171,12 +171,13 @@ pub(super) fn part_missing(part: &str, metric: &Metric) -> String {
     format!("{part} is null: {reason}")
 }
 
-/// The ends of an interval as a report has them.
+/// The ends of an interval in the form of a report.
 pub(super) fn ends(interval: Option<(f64, f64)>) -> Option<Interval> {
     interval.map(|(low, high)| Interval { low, high })
 }
 
-/// The digest by which the two sides of a comparison pair a variant: that of its input and of the baseline's input.
+/// The digest by which a comparison pairs the variants of its two sides: it is made from the input of the variant and
+/// the input of the baseline.
 pub(super) fn pair(case: &CaseRecord, variant: &Digest) -> Digest {
     Fields::of("kelvin/pair/v1")
         .field("baseline", case.input.bytes())
@@ -184,8 +185,7 @@ pub(super) fn pair(case: &CaseRecord, variant: &Digest) -> Digest {
         .digest()
 }
 
-/// The value of every answer to a variant next to every answer to the case itself; none where both have only one
-/// answer.
+/// Every answer to a variant compared with every answer to the case itself; none if both have only one answer.
 fn pairs(
     case: &CaseRecord,
     variant: &VariantRecord,

@@ -1,4 +1,4 @@
-//! The answers of the cases, as the gate compares them.
+//! The answers of the cases in the form in which the gate compares them.
 
 use std::borrow::Cow;
 
@@ -12,12 +12,12 @@ use kelvin_record::{Answer, AnsweredInput, AnsweredItem, AnsweredSwap, SectionAn
 use kelvin_run::judge;
 use kelvin_run::judge::Scorer;
 
-/// The metric that a governing type is gated by.
+/// The gated metric of a governing type.
 pub(super) fn metric_of(governing: &str) -> String {
     format!("evidence.following.{governing}")
 }
 
-/// The answers of a section; none where only a judge can say which of them are the same.
+/// The answers of a section; none if only a judge can say which of them are equal.
 pub(super) fn section_answers(section: &EvidenceSection) -> Option<SectionAnswers<'_>> {
     let scorer = judge::stored(&section.basis.scorer, &section.basis.levels)?;
     if section.basis.asked {

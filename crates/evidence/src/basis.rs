@@ -1,4 +1,4 @@
-//! What the figures depend on beside the records.
+//! The data on which the figures depend besides the records.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub struct Basis {
 }
 
 impl Basis {
-    /// The basis that follows from the settings, the scorer that they ask for and the number of cases.
+    /// The basis that follows from the settings, their scorer and the number of cases.
     pub fn of(settings: &EvidenceSettings, scorer: &dyn Scorer, cases: usize) -> Self {
         Self {
             decision_field: settings.decision_field.as_str().to_owned(),
@@ -56,7 +56,7 @@ impl Basis {
 }
 
 impl Basis {
-    /// The figure that the samples of variants of a kind count into; none where this version does not know the kind.
+    /// The figure to which variants of a kind contribute; none if this version does not know the kind.
     pub(super) fn figure(&self, kind: &str) -> Option<Figure> {
         let figure = perturb::find(kind)?.figure;
         Some(match figure {
@@ -65,20 +65,20 @@ impl Basis {
         })
     }
 
-    /// Whether the samples of a variant count into invariance: the decision ought to hold there.
+    /// Whether a variant contributes to invariance, because the decision should stay the same.
     pub(super) fn holds(&self, variant: &VariantRecord) -> bool {
         self.figure(&variant.kind) == Some(Figure::Invariance)
     }
 }
 
-/// Everything that turns records into figures.
+/// The data that are needed to compute figures from records.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
-    /// What the figures depend on beside the records.
+    /// The data on which the figures depend besides the records.
     pub basis: &'a Basis,
     /// How the run ended.
     pub ending: Ending,
-    /// Compares decisions anew; without a scorer the distances in the records stay.
+    /// Compares decisions again; without a scorer the distances in the records stay.
     pub scorer: Option<&'a dyn Scorer>,
 }
 

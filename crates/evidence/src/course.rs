@@ -1,4 +1,4 @@
-//! The cases on their way through a run: read, chosen, planned, run.
+//! The cases during a run: read, chosen, planned, run.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -34,9 +34,9 @@ pub(super) struct CasesToRun<'c> {
     scorer: Arc<dyn Scorer>,
     corpus: Corpus,
     notices: Vec<Notice>,
-    /// Whether the first chosen case is measured here; another shard may have it.
+    /// Whether this shard measures the first chosen case.
     begins: bool,
-    /// The places of the cases to measure, in ascending order.
+    /// The indices of the cases to measure, in ascending order.
     places: Vec<usize>,
 }
 
@@ -74,7 +74,7 @@ impl<'c> CasesToRun<'c> {
         }
     }
 
-    /// How many inputs a call with a case hands over.
+    /// How many inputs a call passes for a case.
     fn turns_of(&self, place: usize) -> usize {
         let input = self.corpus.cases[place].input();
         let turns = self.settings.records.turns.as_ref();
@@ -96,8 +96,8 @@ impl Items for CasesToRun<'_> {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        // The files are listed one by one, since their folder may also be that of the pipeline.
-        // The records of one file follow each other.
+        // The files are listed one by one, since their folder may also be the folder of the pipeline. The records of
+        // one file are next to each other.
         let cases = self.corpus.cases.chunk_by(|one, two| one.file == two.file);
         let files = cases.map(|of_file| &*of_file[0].file);
         let tables = self.corpus.labels.iter().map(|table| &**table);
@@ -208,7 +208,7 @@ impl Items for CasesToRun<'_> {
     }
 }
 
-/// The variants of the cases, planned.
+/// The planned variants of the cases.
 struct Variants<'a> {
     survey: Survey<'a>,
     reader: DecisionReader<'a>,
@@ -259,7 +259,7 @@ impl EvidenceAtWork<'_> {
         }
     }
 
-    /// How the run ended, the calls of the judge included.
+    /// How the run ended, including the calls of the judge.
     fn ending(&self) -> Ending {
         let stopped = self.judged.as_ref().is_some_and(JudgedPairs::stopped);
         match self.measurement.ending() {

@@ -1,4 +1,4 @@
-//! Takes the decision from an output.
+//! Reads the decision from an output.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -11,11 +11,11 @@ use kelvin_run::Reader;
 use kelvin_run::judge::Scorer;
 use kelvin_run::targets::Reply;
 
-/// The most bytes that a decision may have. Each decision is kept in memory and in the report for every call, and a
-/// larger one is a text rather than a decision.
+/// The maximum size of a decision in bytes. The decision of every call is stored in memory and in the report, and a
+/// larger value is a text rather than a decision.
 pub(crate) const LARGEST: usize = 64 * 1024;
 
-/// Reads the field with the decision, and lets the scorer refuse a decision that it cannot compare.
+/// Reads the field with the decision, and lets the scorer reject a decision that it cannot compare.
 pub struct DecisionReader<'a> {
     field: &'a DecisionField,
     scorer: &'a dyn Scorer,
@@ -40,7 +40,7 @@ impl Reader for DecisionReader<'_> {
 
     fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
         let decision = answer::find(output, self.field)?;
-        // Apart from a few escapes, a decision takes no more bytes than the output that it stands in.
+        // Apart from a few escapes, a decision takes no more bytes than the output that contains it.
         if output.len() > LARGEST {
             let size = size(&decision);
             if size > LARGEST {
@@ -68,7 +68,7 @@ impl Reader for DecisionReader<'_> {
     }
 }
 
-/// How many bytes a value takes as JSON, counted without writing them.
+/// The size of a value as JSON in bytes, counted without writing it.
 fn size(value: &Value) -> usize {
     struct Counter(usize);
     impl std::io::Write for Counter {
@@ -86,8 +86,8 @@ fn size(value: &Value) -> usize {
     counter.0
 }
 
-/// A decision without its texts. Numbers, booleans and null are no texts. A list keeps its length, since a scorer of
-/// sets compares the entries.
+/// A decision with its texts replaced. Numbers, booleans and null are not texts. A list keeps its length, since a
+/// scorer of sets compares the entries.
 pub(super) fn withheld_decision(whole: Value) -> Value {
     match whole {
         Value::String(text) => kelvin_record::withheld(&text).into(),
@@ -97,7 +97,7 @@ pub(super) fn withheld_decision(whole: Value) -> Value {
     }
 }
 
-/// Whether a decision is one without its texts.
+/// Whether the texts of a decision were replaced.
 pub(super) fn is_withheld_decision(of: &Value) -> bool {
     match of {
         Value::String(text) => kelvin_record::withheld(text) == *text,
@@ -106,16 +106,16 @@ pub(super) fn is_withheld_decision(of: &Value) -> bool {
     }
 }
 
-/// The most fields of an output that are kept.
+/// How many fields of an output are stored at most.
 const FIELDS_BESIDE: usize = 4;
 
-/// The most characters of a field that are kept.
+/// How many characters of a field are stored at most.
 const MOST_BESIDE: usize = 200;
 
-/// The most characters of the name of a field.
+/// How many characters of a field name are stored at most.
 const NAME_BESIDE: usize = 60;
 
-/// The first fields beside the decision, by name. Fields that say nothing are left out.
+/// The first fields in the output besides the decision, sorted by name. Empty fields are left out.
 pub(super) fn fields_beside(output: &[u8], decision: &DecisionField) -> BTreeMap<String, String> {
     let fields = answer::beside(output, decision).unwrap_or_default();
     let told = fields.into_iter().filter_map(|(name, value)| {
@@ -130,8 +130,8 @@ pub(super) fn fields_beside(output: &[u8], decision: &DecisionField) -> BTreeMap
     told.take(FIELDS_BESIDE).collect()
 }
 
-/// The beginning of a text, with a sign where it is cut. A word that the end would fall into is left out: a secret is
-/// found and masked as a whole only.
+/// The beginning of a text, with a mark if it was shortened. The text is never cut inside a word, because a masker only
+/// recognises a whole secret.
 pub(super) fn beginning(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else {
         return text.to_owned();

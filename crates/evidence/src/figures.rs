@@ -1,5 +1,5 @@
-//! From records to figures: invariance, sensitivity, the Kelvin score and what explains them, and how often the
-//! pipeline gave no answer.
+//! Computes figures from records: invariance, sensitivity, the Kelvin score, the figures that explain them, and how
+//! often the pipeline gave no answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use kelvin_base::stats;
 use kelvin_base::stats::Balanced;
 use kelvin_record::{CaseValue, Cell, Metric};
 
-/// The family of the figures of the whole suite, and those of its parts by kind or by type.
+/// The id prefix of the figures of the whole suite; figures of its parts have a kind or a type in addition.
 const ALL: &str = "evidence";
 const INVARIANCE: &str = "evidence.invariance";
 const SENSITIVITY: &str = "evidence.sensitivity";
@@ -63,8 +63,8 @@ pub(super) fn metrics(
     };
 
     let invariance = figures.mean(&is(Figure::Invariance), Turn::Stability, CaseDetail::Cells);
-    // Where a judge says how far two answers are apart, nobody can tell which of them are the same, so no type can be
-    // judged by its swaps.
+    // If a judge computes the distances, it is not known which answers are equal, so no type can be judged by its
+    // swaps.
     let by_type = !basis.asked && !basis.governing_types.is_empty();
     let detail = if by_type {
         CaseDetail::Cases
@@ -198,8 +198,8 @@ pub(super) fn metrics(
     for (name, metric) in labelled::metrics(settings, cases) {
         put(ALL, name, metric);
     }
-    // Where no such variant can be made of any case, there is nothing to lose, as long as something else is measured.
-    // Where one could be made of the base, its report says so, and the loss is told.
+    // If no such variant can be made from any case, no measurement is lost, as long as something else is measured. If
+    // one could be made on the base, the report of the base says so, and the loss is reported.
     let mut invariance = gated(invariance);
     let is_measured = sensitivity.value.is_some() || labelled::is_measured(settings, cases);
     invariance.gated = !(is_measured && figures.has_none(&is(Figure::Invariance)));
@@ -215,7 +215,7 @@ pub(super) fn metrics(
     metrics
 }
 
-/// The mean at each place of a list, counted from 1.
+/// The mean for each position in a list, from 1.
 fn by_place(
     seen: &[SeenPlace<'_>],
     place: impl Fn(&SeenPlace<'_>) -> usize,
@@ -251,7 +251,7 @@ fn gated(mut metric: Metric) -> Metric {
     metric
 }
 
-/// The mean of the cases' own means, so that one large case cannot hide the others.
+/// The mean over the means of the cases, so that one large case cannot hide the others.
 fn case_mean(metric: &Metric) -> Metric {
     let values: Vec<f64> = metric
         .per_case
@@ -269,8 +269,8 @@ fn case_mean(metric: &Metric) -> Metric {
         .interval(ends(stats::clustered_interval(&clusters)))
 }
 
-/// How far whole-unit swaps move the decision beyond what the exchange of conditions alone moves, at least 0. Only
-/// units that were changed in both ways count, so that each rule is compared with itself: most units of a suite may
+/// How far whole-unit swaps move the decision beyond the effect of exchanging only the conditions, at least 0. Only
+/// units that were changed in both ways are used, so that each rule is compared with itself: most units of a suite may
 /// have no conditions to exchange.
 fn content_effect(figures: &Figures<'_>, basis: &Basis) -> Metric {
     let units = |wanted: Figure| -> BTreeSet<(&str, usize)> {
@@ -316,11 +316,11 @@ fn content_effect(figures: &Figures<'_>, basis: &Basis) -> Metric {
     Metric::new(value, n, 0)
 }
 
-/// The name of the unperturbed input among the cells; no variant has this name.
+/// The name of the unperturbed input among the cells; no variant can have this name.
 const BASELINE: &str = "baseline";
 
-/// The share of the inputs that got no answer. A variant that was not run because the unperturbed input failed got none
-/// either: there is nothing to compare it with.
+/// The share of the inputs without an answer. A variant that was not run because the unperturbed input failed counts as
+/// failed too, because it could not be compared.
 pub(crate) fn failure_rate(cases: &BTreeMap<String, CaseRecord>) -> Metric {
     let per_case: BTreeMap<String, CaseValue> = cases
         .iter()
@@ -338,14 +338,14 @@ pub(crate) fn failure_rate(cases: &BTreeMap<String, CaseRecord>) -> Metric {
         .of_family("evidence")
         .lower_is_better()
         .interval(ends(all.interval()));
-    // If nothing was measured, the other figures of the run say so.
+    // If there was no measurement, the other figures of the run say so.
     metric.gated = !per_case.is_empty();
     metric.per_case = per_case.into();
     metric.is_failure_rate = true;
     metric
 }
 
-/// The failures of a case; none where nothing of the case was run.
+/// The failures of a case; none if the case was not run.
 fn of_case(case: &CaseRecord) -> Option<CaseValue> {
     let unperturbed: Vec<Option<f64>> = case
         .baseline

@@ -1,4 +1,4 @@
-//! Which answers of a case a change made wrong, and what they are now.
+//! Finds which answers of a case a change made wrong, and the new answers.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use super::record::{CaseRecord, Sample, VariantRecord};
 use kelvin_base::digest::Digest;
 use kelvin_record::{Flip, Ought};
 
-/// The answer of the base, where it counts, and the answer of the head.
+/// The answer of the base, if it is needed, and the answer of the head.
 type Answers = (Option<String>, String);
 
-/// The answers that got worse, among the variants of a case that count into a metric; none where no answer got worse,
-/// or where the metric is not about variants.
+/// The answers that got worse, among the variants of a case that contribute to a metric; none if no answer got worse,
+/// or if the metric does not concern variants.
 pub(super) fn case_flip(
     base: &CaseRecord,
     head: &CaseRecord,
@@ -39,7 +39,8 @@ pub(super) fn case_flip(
         .map(|variant| (&variant.input, variant))
         .collect();
     let mut of = 0;
-    // The key is the answer of the head, and for variants that ought to hold also the answer of the base.
+    // The key is the answer of the head; for variants that should not move the decision, it also contains the answer of
+    // the base.
     let mut flips: BTreeMap<Answers, Vec<(&str, String)>> = BTreeMap::new();
     for variant in head.variants.iter().filter(counts) {
         let Some(old) = before.get(&variant.input) else {
@@ -54,13 +55,13 @@ pub(super) fn case_flip(
         };
         let key = match ought {
             Ought::Hold if moved_now > moved_then && was != is => (Some(was.clone()), is),
-            // Where the rewrite is answered as before, the answer to the case itself is what changed.
+            // If the variant gets the same answer as before, the answer to the case itself has changed.
             Ought::Move if moved_now == 0.0 && moved_then > 0.0 && was != is => (None, is),
             _ => continue,
         };
         flips.entry(key).or_default().push((&variant.id, was));
     }
-    // The flip that most variants share; of several equal ones, the first by its answers.
+    // The flip that most variants share; if there are several, the first by its answers.
     let ((_, is), mut parts) = flips
         .into_iter()
         .rev()
@@ -79,19 +80,20 @@ pub(super) fn case_flip(
     })
 }
 
-/// Whether a variant has hedges: such variants ought to hold too, but all figures keep them apart.
+/// Whether a variant contains hedges: such variants should not change the decision either, but all figures count them
+/// separately.
 fn is_hedge(variant: &VariantRecord) -> bool {
     perturb::find(&variant.kind).is_some_and(|kind| kind.figure == Figure::Hedge)
 }
 
-/// The mean distance of the answers to a variant from those to the case; none where no distance is known.
+/// The mean distance between the answers to a variant and the answers to the case; none if no distance is known.
 fn moved(variant: &VariantRecord) -> Option<f64> {
     let distances = variant.samples.iter().filter_map(|sample| sample.distance);
     let (sum, n) = distances.fold((0.0, 0_u32), |(sum, n), one| (sum + one, n + 1));
     (n > 0).then(|| sum / f64::from(n))
 }
 
-/// The most frequent answer to a variant, as JSON; of equally frequent ones the first.
+/// The most frequent answer to a variant, as JSON; among equally frequent answers the first.
 fn answer(variant: &VariantRecord) -> Option<String> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     let compared = |sample: &&Sample| sample.distance.is_some();

@@ -1,9 +1,9 @@
-//! Following: how far the decision goes along with the evidence that a swap brings in, measured
-//! against how far it could go in this suite.
+//! Following: how far the decision moves towards the answer that belongs to the swapped-in evidence, relative to how
+//! far it could move in this suite.
 //!
-//! A swap often brings in a unit that leads, rightly, to the same decision. Sensitivity counts such
-//! a swap as one that moved nothing. What a swap can move is known, though: its unit comes from a
-//! *donor* case, and the donor's own answers say where the evidence leads there.
+//! A swap often inserts a unit that rightly leads to the same decision. Sensitivity counts such a swap as one without
+//! effect. However, the possible effect of a swap is known: its unit comes from a *donor* case, and the donor's own
+//! answers show which decision the evidence leads to there.
 
 use std::collections::BTreeMap;
 
@@ -17,26 +17,25 @@ use kelvin_base::stats;
 use kelvin_record::{Interval, Metric, Range, Unit};
 use kelvin_run::judge::{MaxErrors, Scorer};
 
-/// The share that a 95 % interval leaves outside at each end.
+/// The share beyond each end of a 95 % interval.
 const TAIL: f64 = 0.025;
 
-/// The answers of a case to its own evidence: to the baselines and their replays, and to the variants that count into
-/// invariance.
+/// The answers of a case to its own evidence: to the baselines and their replays, and to the variants that contribute
+/// to invariance.
 struct CaseOwnAnswers<'a> {
-    /// The different answers, each with how often it was given.
+    /// The different answers, each with its frequency.
     answers: Vec<(&'a Value, usize)>,
-    /// How many answers there are in all; at least one.
+    /// The total number of answers; at least one.
     count: usize,
-    /// The mean distance between two of the answers; 0 where there is only one.
+    /// The mean distance between two of the answers; 0 if there is only one.
     within: f64,
-    /// The answer with the least distance to all others: the majority for answers that are only equal or unequal, the
+    /// The answer with the smallest distance to all others: the majority for answers that are either equal or not, the
     /// median for numbers.
     central: &'a Value,
 }
 
 impl<'a> CaseOwnAnswers<'a> {
-    /// The own answers of a case. None where no invocation of the case was answered, or where a judge was not asked
-    /// about two of the answers.
+    /// The own answers of a case. None if the case got no answer, or if a judge was not asked about two of the answers.
     fn of(
         case: &'a CaseRecord,
         counts: &dyn Fn(&VariantRecord) -> bool,
@@ -83,7 +82,7 @@ impl<'a> CaseOwnAnswers<'a> {
         })
     }
 
-    /// The mean distance of one answer to the own answers; none where a judge was not asked about one of the pairs.
+    /// The mean distance of one answer to the own answers; none if a judge was not asked about one of the pairs.
     fn distance(&self, answer: &Value, scorer: &dyn Scorer) -> Option<f64> {
         let apart = self
             .answers
@@ -92,7 +91,7 @@ impl<'a> CaseOwnAnswers<'a> {
         Some(apart.sum::<Option<f64>>()? / self.count as f64)
     }
 
-    /// The mean distance between these answers and those of another case.
+    /// The mean distance between the own answers of this case and those of another case.
     fn apart(&self, other: &Self, scorer: &dyn Scorer) -> Option<f64> {
         let apart = other
             .answers
@@ -102,7 +101,7 @@ impl<'a> CaseOwnAnswers<'a> {
     }
 }
 
-/// The case that a swap took its unit from.
+/// The case from which a swap took its unit.
 fn donor(variant: &VariantRecord) -> Option<&str> {
     let added = variant.notes.added.iter();
     added.filter_map(|added| added.from.as_deref()).next()
@@ -113,10 +112,9 @@ pub(super) fn is_swap(kind: &str) -> bool {
     perturb::find(kind).is_some_and(|kind| kind.figure == Figure::Sensitivity)
 }
 
-/// Fills in what every swap did and could do. A swap whose donor was not asked, or has no answer, stays without a
-/// record.
+/// Adds to every swap its actual and its possible effect. A swap whose donor has no answers stays without a record.
 ///
-/// `counts` tells the variants whose answers are a case's own: those that count into invariance.
+/// `counts` selects the variants that contribute to invariance; their answers count as the case's own answers.
 pub(super) fn compare(
     cases: &mut BTreeMap<String, CaseRecord>,
     counts: &dyn Fn(&VariantRecord) -> bool,
@@ -147,9 +145,9 @@ pub(super) fn compare(
     }
 }
 
-/// The same where a judge says how far two answers are apart. It was asked about answers of the same repeat only, so the
-/// answers to the case itself stand for the case, and its answers to the variants that count into invariance tell its
-/// noise. The distances of the samples have to be known.
+/// Compares the swaps if a judge computes the distances. The judge was asked only about answers of the same repeat. So
+/// the answers to the case itself represent the case, and the answers to the variants that contribute to invariance
+/// show its noise. The distances of the samples have to be known.
 pub(super) fn compare_judged(
     cases: &mut BTreeMap<String, CaseRecord>,
     counts: &dyn Fn(&VariantRecord) -> bool,
@@ -198,11 +196,11 @@ pub(super) fn compare_judged(
     }
 }
 
-/// Two answers say the same where the judge finds them no further apart than this, which leaves room for the noise of its
-/// grades.
+/// Two answers count as the same if the judge's distance between them is at most this, which allows for the noise of
+/// its grades.
 const LEAST_APART: f64 = 0.1;
 
-/// The answers of a case to itself, each beside the one of the same repeat that another case got.
+/// The answers of a case to itself, each paired with the answer of another case in the same repeat.
 fn pairs_of_repeats<'a>(
     case: &'a CaseRecord,
     other: &'a CaseRecord,
@@ -211,7 +209,7 @@ fn pairs_of_repeats<'a>(
     both.filter_map(|(own, other)| Some((own.decision.as_ref()?, other.decision.as_ref()?)))
 }
 
-/// The pairs of answers that tell what the swaps of a case could do, where a judge is asked.
+/// The pairs of answers that show the possible effects of the swaps of a case, if a judge is called.
 pub(super) fn pairs_with_donors<'a>(
     cases: &'a BTreeMap<String, CaseRecord>,
     case: &'a CaseRecord,
@@ -226,7 +224,7 @@ pub(super) fn pairs_with_donors<'a>(
     })
 }
 
-/// What one swap did; none where none of its invocations was answered.
+/// The effect of one swap; none if none of its invocations was answered.
 fn swap(
     variant: &VariantRecord,
     own: &CaseOwnAnswers<'_>,
@@ -248,25 +246,26 @@ fn swap(
 }
 
 impl Figures<'_> {
-    /// The sum of the reactions over the sum of the contrasts, over those swaps that `pick` takes and whose donor is
-    /// answered differently; each swap counts once, however often it was run. 1: the decision goes where the donors'
-    /// own answers are; 0: it stays. Noise and other units may take the figure out of `[0, 1]`; it is shown within
-    /// these limits.
+    /// The sum of the reactions divided by the sum of the contrasts, over the swaps that `pick` selects and whose donor
+    /// has another answer. Each swap counts once, however often it was run. 1 means that the decision moves to the
+    /// donors' own answers, 0 that it does not move. Noise and other units may move the figure out of `[0, 1]`; it is
+    /// shown within these limits.
     ///
-    /// The other swaps have a contrast of about 0. They would only add noise to the sum.
+    /// All other swaps have a contrast of about 0 and would only add noise to the sum.
     pub(super) fn following(&self, pick: &dyn Fn(&VariantRecord) -> bool) -> Metric {
         let swaps = Swaps::of(self.cases, pick, |swap| swap.donor_differs);
         let ratio = |sums: CaseSums| {
             let shows = sums.contrast > ROUNDING;
             shows.then(|| sums.reaction / sums.contrast)
         };
-        // The figure has no limits, since noise and other units may take it below 0 and above 1.
+        // The figure is not limited here, since noise and other units may move it below 0 or above
+        // 1.
         self.of_swaps(&swaps, ratio)
             .counts_in(Unit::Ratio, Range::default())
     }
 
-    /// The mean contrast over all swaps: how far the swaps of this suite can move a decision, beyond what noise alone
-    /// moves. 0: the suite can show nothing.
+    /// The mean contrast over all swaps: how far the swaps of this suite can change a decision, beyond the effect of
+    /// noise. With 0, no conclusion is possible from this suite.
     pub(super) fn donor_contrast(&self, pick: &dyn Fn(&VariantRecord) -> bool) -> Metric {
         let swaps = Swaps::of(self.cases, pick, |_| true);
         let mean = |sums: CaseSums| (sums.swaps > 0).then(|| sums.contrast / sums.swaps as f64);
@@ -274,7 +273,7 @@ impl Figures<'_> {
             .counts_in(Unit::Share, Range::of(-1.0, 1.0))
     }
 
-    /// A figure made of the sums over all swaps, with its interval.
+    /// A figure made from the sums over all swaps, with its interval.
     fn of_swaps(&self, swaps: &Swaps, figure: impl Fn(CaseSums) -> Option<f64>) -> Metric {
         let value = self.why_no_swap(swaps).map_or_else(
             || {
@@ -295,7 +294,7 @@ impl Figures<'_> {
             .interval(interval)
     }
 
-    /// Why the swaps show nothing; none where they do.
+    /// Why no conclusion is possible from the swaps; none if one is possible.
     fn why_no_swap(&self, swaps: &Swaps) -> Option<String> {
         if self.settings.basis.asked && swaps.unknown > 0 {
             return self.why_not_judged(swaps);
@@ -318,7 +317,8 @@ impl Figures<'_> {
         (swaps.known == 0).then(|| self.why_no_sample(swaps.failed))
     }
 
-    /// The same where a judge was not asked about some of the swaps, or gave no score for them; none where these are few.
+    /// The reason if a judge was not asked about some of the swaps, or gave no score for them; none if there are only a
+    /// few of them.
     fn why_not_judged(&self, swaps: &Swaps) -> Option<String> {
         let all = swaps.known + swaps.unknown;
         MaxErrors::default().exceeded(swaps.unknown, all)?;
@@ -330,19 +330,19 @@ impl Figures<'_> {
     }
 }
 
-/// A sum of contrasts below this is the rounding of zero.
+/// A sum of contrasts below this is a rounding error of zero.
 const ROUNDING: f64 = 1e-9;
 
 /// The swaps of a report, summed by case.
 struct Swaps {
     cases: Vec<CaseSums>,
-    /// Samples that count into the sums.
+    /// Samples that contribute to the sums.
     n: usize,
     /// Samples that have a reaction.
     known: usize,
     /// Samples that have none: they failed, or their donor or their case has no answer.
     failed: usize,
-    /// Samples whose donor was not asked in this run.
+    /// Samples whose donor was not run in this run.
     not_asked: usize,
     /// Samples that should have a reaction, but the record has none.
     unknown: usize,
@@ -381,7 +381,7 @@ impl Swaps {
         cases.fold(CaseSums::default(), CaseSums::plus)
     }
 
-    /// Counts the swaps that `pick` takes; only those that `counts` takes enter the sums.
+    /// Counts the swaps that `pick` selects; only those that `counts` selects contribute to the sums.
     fn of(
         cases: &BTreeMap<String, CaseRecord>,
         pick: &dyn Fn(&VariantRecord) -> bool,
@@ -436,11 +436,11 @@ impl Swaps {
 }
 
 /// A 95 % interval by the jackknife over cases (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter
-/// 11), with `cases - 1` degrees of freedom, cut to `[0, 1]`. None below two cases, or where the figure cannot be made
-/// without one of the cases.
+/// 11), with `cases - 1` degrees of freedom, limited to `[0, 1]`. None for fewer than two cases, or if the figure
+/// cannot be computed without one of the cases.
 ///
-/// Where all cases agree, the jackknife has no width. So the variance is taken as at least that of half a case that
-/// goes the other way.
+/// If all cases agree, the jackknife interval has no width. So the variance is at least the variance with half a case
+/// of the opposite result.
 fn jackknife(
     value: f64,
     swaps: &Swaps,
@@ -457,7 +457,7 @@ fn jackknife(
     let squares: f64 = without.iter().map(|one| (one - mean).powi(2)).sum();
     let variance = ((n - 1.0) / n * squares).max((0.5 / n).powi(2));
     let half = stats::t_upper_quantile(TAIL, n - 1.0) * variance.sqrt();
-    // A value that noise took beyond an end is as uncertain as a value at that end.
+    // A value that noise moved beyond an end is as uncertain as a value at that end.
     let value = value.clamp(0.0, 1.0);
     Some(Interval {
         low: (value - half).max(0.0),

@@ -1,7 +1,7 @@
-//! Asks the judge of the scorer about decisions in prose, each pair once, and keeps what it has said.
+//! Asks the judge of the scorer about decisions in prose, each pair once, and stores its scores.
 //!
-//! The distances go into the records. Everything that is later made of the records (figures of a stored report, of
-//! joined shards, of a comparison) finds the distances there, and no judge is asked again.
+//! The distances are stored in the records. Everything that is computed from the records later (figures of a stored
+//! report, of joined shards, of a comparison) uses these distances, and no judge is asked again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_run::judge::{AskedJudge, Known, Pair, Scorer, Ungraded};
 use kelvin_run::{Runner, Task, judging};
 
-/// The answers of a judge, and how to ask it.
+/// The answers of a judge, and the runners for asking it.
 pub(super) struct JudgedPairs<'a> {
     scorer: &'a dyn Scorer,
     asked: &'a AskedJudge,
@@ -24,7 +24,7 @@ pub(super) struct JudgedPairs<'a> {
 }
 
 impl<'a> JudgedPairs<'a> {
-    /// Begins with no pair asked about. None for a scorer that asks no judge.
+    /// Starts without any pair. None for a scorer that asks no judge.
     pub(super) fn begin(scorer: &'a dyn Scorer, runners: &'a [Runner<'a>]) -> Option<Self> {
         Some(Self {
             scorer,
@@ -35,12 +35,12 @@ impl<'a> JudgedPairs<'a> {
         })
     }
 
-    /// Asks about every pair of these records that was not asked about yet. Pairs that enter no figure are left out:
-    /// two runs of the same input count only where a noise floor is measured.
+    /// Asks about every pair of these records that was not asked about before. Pairs that contribute to no figure are
+    /// left out: two runs of the same input count only if a noise floor is measured.
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on.
+    /// Fails if the run cannot continue.
     pub(super) fn ask(
         &mut self,
         cases: &BTreeMap<String, CaseRecord>,
@@ -76,7 +76,7 @@ impl<'a> JudgedPairs<'a> {
         Ok(())
     }
 
-    /// Whether the judge was stopped before it was asked everything.
+    /// Whether the judge was stopped before all questions were asked.
     pub(super) fn stopped(&self) -> bool {
         self.runners.iter().any(Runner::stopped)
     }
@@ -89,7 +89,7 @@ impl<'a> JudgedPairs<'a> {
         }
     }
 
-    /// Writes into each case which of its pairs are unscored.
+    /// Records in each case which of its pairs are unscored.
     pub(super) fn note_unscored(
         &self,
         cases: &mut BTreeMap<String, CaseRecord>,

@@ -1,4 +1,4 @@
-//! The evidence probe as the rest of the program knows it.
+//! Connects the evidence probe with the rest of the program.
 
 use std::sync::Arc;
 
@@ -229,7 +229,7 @@ fn own(section: &dyn AnySection) -> &EvidenceSection {
         .expect("a kind is given sections of its own")
 }
 
-/// What a page of the probe is made from.
+/// The data for a page of the probe.
 fn view<'a>(section: &'a dyn AnySection, run: RunView<'a>) -> EvidenceRun<'a> {
     let section = own(section);
     EvidenceRun {
@@ -243,8 +243,8 @@ fn view<'a>(section: &'a dyn AnySection, run: RunView<'a>) -> EvidenceRun<'a> {
     }
 }
 
-/// How the run of the cases ended. A run of several probes has failed where one of them got no answer at all, which says
-/// nothing of the others.
+/// How the run of the cases ended. A run of several probes has failed if one of them got no answer at all, but that
+/// does not mean that the others failed.
 fn own_ending(ending: Ending, section: &EvidenceSection) -> Ending {
     let samples = section.items.values().flat_map(|case| &case.baseline);
     let mut decisions = samples.filter(|sample| sample.decision.is_some());
@@ -254,7 +254,7 @@ fn own_ending(ending: Ending, section: &EvidenceSection) -> Ending {
     }
 }
 
-/// What the figures of two sections of this kind depend on.
+/// The conditions on which the figures of two sections of this kind depend.
 fn both<'a>(base: &'a dyn AnySection, head: &'a dyn AnySection) -> Option<(&'a Basis, &'a Basis)> {
     let of = |section: &'a dyn AnySection| {
         let section = section.as_any().downcast_ref::<EvidenceSection>()?;

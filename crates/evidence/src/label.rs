@@ -1,9 +1,9 @@
-//! The label of a case: the answer that somebody expects.
+//! The label of a case: the answer that a person expects.
 //!
-//! A table of labels holds only texts, but a decision may be a number or a boolean. So a label has two readings, one as
-//! a text and one as JSON, and the reading that is nearer to the answer counts: `1` is the answer `1` and the answer
-//! `"1"`. `True` and `FALSE` are read as JSON too, since tables are often written by Python or a spreadsheet. Whoever means
-//! only the text writes the label as a JSON string.
+//! A table of labels contains only texts, but a decision may be a number or a boolean. So a label has two readings, one
+//! as a text and one as JSON, and the reading that is closer to the answer counts: `1` matches the answer `1` and the
+//! answer `"1"`. `True` and `FALSE` are also read as JSON, since tables are often written by Python or a spreadsheet.
+//! To match only the text, the label has to be written as a JSON string.
 
 use std::fmt;
 
@@ -15,12 +15,12 @@ use kelvin_run::judge::Scorer;
 /// A label with its readings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label {
-    /// The values that the label can stand for: its JSON value first, if it is valid JSON, and its text.
+    /// The values that the label can mean: its JSON value first, if it is valid JSON, and its text.
     readings: Vec<Value>,
 }
 
 impl Label {
-    /// Reads what somebody has written.
+    /// Reads a label as a person wrote it.
     pub fn of(written: &str) -> Self {
         let text = || Value::from(written);
         let readings = match serde_json::from_str::<Value>(written) {
@@ -36,31 +36,31 @@ impl Label {
         Self { readings }
     }
 
-    /// Refuses a label that no decision could ever agree with, in words that fit after "the label is".
+    /// Rejects a label with which no decision could ever agree, in words that fit after "the label is".
     ///
     /// # Errors
     ///
-    /// The reason that the scorer gives.
+    /// Fails with the reason that the scorer gives.
     pub fn accepted_by(&self, scorer: &dyn Scorer) -> Result<(), String> {
         let mut refused = Ok(());
         for reading in &self.readings {
             match scorer.accepts(reading) {
                 Ok(()) => return Ok(()),
-                // The text is the last reading, so its reason is reported: it tells the author more than the reason for
-                // the JSON value.
+                // The text is the last reading, so its reason is reported: it is more useful to the author than the
+                // reason for the JSON value.
                 Err(why) => refused = Err(why),
             }
         }
         refused
     }
 
-    /// How far a decision agrees with the label, from 0 to 1; none where a judge would have to be asked.
+    /// How far a decision agrees with the label, from 0 to 1; none if only a judge could say that.
     pub(crate) fn agreement(&self, decision: &Value, scorer: &dyn Scorer) -> Option<f64> {
         let readings = self.readings.iter();
         let accepted = readings.filter(|reading| scorer.accepts(reading).is_ok());
         let is_withheld = decision::is_withheld_decision(decision);
         let distances = accepted.filter_map(|reading| match is_withheld {
-            // A decision that is not kept agrees with the label that would have the same stand-in.
+            // A decision that was replaced agrees with a label that would be replaced by the same text.
             true => scorer.distance(&decision::withheld_decision(reading.clone()), decision),
             false => scorer.distance(reading, decision),
         });
@@ -70,7 +70,7 @@ impl Label {
     }
 }
 
-/// Shows the label in the way decisions are shown: as JSON.
+/// Formats the label like decisions: as JSON.
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = self.readings.first();

@@ -1,6 +1,6 @@
-//! How far the answers agree with the labels of the cases, where somebody has labelled them.
+//! Compares the answers with the labels of the cases, if there are labels.
 //!
-//! A call that failed counts as entirely wrong: whoever asks for an answer and gets none was not helped.
+//! A failed call counts as a completely wrong answer, because it does not help a user who expects an answer.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use kelvin_page::counted;
 use kelvin_record::{CaseValue, Cells, Metric};
 use kelvin_run::judge::Scorer;
 
-/// The names of the metrics after the name of the probe: one over the cases as they are, one over the variants that
-/// should be answered like them.
+/// The names of the metrics after the name of the probe: one for the unchanged cases, and one for the variants that
+/// should get the same answers.
 pub(super) const AGREES: &str = "agrees_with_labels";
 pub(super) const UNDER_REWRITES: &str = "agrees_under_rewrites";
 
-/// The metrics by name; none where no case has a label, or where a judge says how far answers are apart: the judge
-/// would have to be asked about every answer once more.
+/// The metrics by name. None if no case has a label, or if a judge computes the distances, because the judge would have
+/// to be asked again about every answer.
 pub(super) fn metrics(
     settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,
@@ -41,8 +41,7 @@ pub(super) fn metrics(
         parts.collect()
     };
     let mut agrees = metric(settings, cases, &itself);
-    // Whoever has labelled a case has declared its answer, so one good run of the base is enough to show that the base
-    // gave it.
+    // A label declares the right answer of a case, so one good run of the base is enough to show that the base gave it.
     agrees.is_declared = true;
     let mut under_rewrites = metric(settings, cases, &rewritten);
     let figures = Figures { settings, cases };
@@ -50,12 +49,12 @@ pub(super) fn metrics(
     vec![(AGREES, agrees), (UNDER_REWRITES, under_rewrites)]
 }
 
-/// Whether answers are held against labels.
+/// Whether answers are compared with labels.
 pub(super) fn is_measured(settings: &Settings<'_>, cases: &BTreeMap<String, CaseRecord>) -> bool {
     !settings.basis.asked && cases.values().any(|case| case.expected.is_some())
 }
 
-/// Tells that the labels are compared with nothing, where that is the case.
+/// A notice that no answer is compared with the labels, if that is the case.
 pub(super) fn notice(
     settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,
@@ -68,13 +67,13 @@ pub(super) fn notice(
     Some(Notice::new(Code::own("labels_not_compared"), text))
 }
 
-/// The label of a case, shown in the way its decisions are.
+/// The label of a case, in the format of its decisions.
 pub(super) fn expected(case: &CaseRecord) -> Option<String> {
     let label = case.expected.as_deref()?;
     Some(Label::of(label).to_string())
 }
 
-/// How many cases have a label, in words; none where no case has one.
+/// How many cases have a label, in words; none if no case has one.
 pub(super) fn label_count(cases: &BTreeMap<String, CaseRecord>) -> Option<String> {
     let labelled = cases.values().filter(|case| case.expected.is_some());
     let labelled = labelled.count();
@@ -83,11 +82,11 @@ pub(super) fn label_count(cases: &BTreeMap<String, CaseRecord>) -> Option<String
     (labelled > 0).then(|| format!("{labelled} of {all} {have} a label"))
 }
 
-/// The answers to a case that the label applies to, by input, each with how far its runs agree.
+/// The answers to a case to which the label applies, by input, each with how far its runs agree.
 type Parts<'p> = dyn Fn(&CaseRecord, &Label, &dyn Scorer) -> Vec<Vec<f64>> + 'p;
 
-/// The mean over the inputs of all labelled cases; each input counts with the mean of its runs. No value is given per
-/// variant: the label is the same for all of them, so it is the case that breaks.
+/// The mean over the inputs of all labelled cases; each input counts with the mean of its runs. There is no value for
+/// single variants: all of them share the label, so a wrong answer concerns the case.
 fn metric(
     settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,
@@ -128,7 +127,7 @@ fn metric(
     metric
 }
 
-/// The mean of each round, over the inputs that were run in that round.
+/// The mean of each repeat, over the inputs that were run in that repeat.
 fn by_round(parts: &[Vec<f64>]) -> Vec<Option<f64>> {
     let rounds = parts.iter().map(Vec::len).max().unwrap_or(0);
     let of_round = |round: usize| -> Option<f64> {
@@ -138,13 +137,13 @@ fn by_round(parts: &[Vec<f64>]) -> Vec<Option<f64>> {
     (0..rounds).map(of_round).collect()
 }
 
-/// The mean agreement of the answers to the unperturbed case with a label; none where the case was not run.
+/// The mean agreement of the answers to the unperturbed case with a label; none if the case was not run.
 pub(super) fn agreement(case: &CaseRecord, label: &Label, scorer: &dyn Scorer) -> Option<f64> {
     let samples = case.baseline.iter().chain(&case.replays);
     stats::mean(&agreements(label, samples, scorer))
 }
 
-/// How far each run agrees, from 0 to 1; a run without an answer counts as 0.
+/// The agreement of each run, from 0 to 1; a run without an answer counts as 0.
 fn agreements<'s>(
     label: &Label,
     samples: impl Iterator<Item = &'s Sample>,
@@ -159,7 +158,7 @@ fn agreements<'s>(
         .collect()
 }
 
-/// Why a case came out badly: the expected answer and the answers that differ from it, the most frequent first.
+/// Why a case has a bad result: the expected answer and the answers that differ from it, the most frequent first.
 pub(super) fn why(
     (basis, scorer): (&Basis, &dyn Scorer),
     case: &CaseRecord,

@@ -1,5 +1,6 @@
-//! Labels that a change edits. Both sides are judged by the labels of one side, so that nobody makes a wrong answer
-//! right by another label. The answers of both sides are in their records; nothing is run for this.
+//! Labels that a change edits. Both sides are judged by the labels of one side, so that nobody can turn a wrong answer
+//! into a right one by changing the label. The answers of both sides are in their records, so no pipeline is run for
+//! this.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use kelvin_record::{
 };
 use kelvin_run::judge;
 
-/// At most this many cases are named in a sentence, and names longer than [`LONGEST`] are cut.
+/// How many cases a sentence names at most; names longer than [`LONGEST`] are shortened.
 const FIRST: usize = 3;
 const LONGEST: usize = 60;
 
@@ -45,13 +46,13 @@ const fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// Gives both sides the labels of one of them; none where every case that both sides have has the same label on both.
+/// Gives both sides the labels of one of them; none if every common case has the same label on both sides.
 pub(super) fn align(
     base: &EvidenceSection,
     head: &EvidenceSection,
     reading: Viewpoint,
 ) -> Option<AlignedSections> {
-    // Where a judge says how far answers are apart, there is no figure about labels.
+    // If a judge computes the distances, there is no figure about labels.
     if base.basis.asked || head.basis.asked {
         return None;
     }
@@ -121,7 +122,7 @@ fn label(case: &CaseRecord) -> Option<Label> {
     case.expected.as_deref().map(Label::of)
 }
 
-/// The figures of a side by the labels that it has now.
+/// The figures of a side, computed with its present labels.
 fn side(section: EvidenceSection) -> AlignedSection {
     let scorer = judge::stored(&section.basis.scorer, &section.basis.levels);
     let found = findings(section, scorer.as_deref());

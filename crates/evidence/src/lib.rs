@@ -51,13 +51,13 @@ pub use section::EvidenceSection;
 /// The kind of the evidence probe: does the decision move only when the evidence that should govern it moves?
 pub struct EvidenceKind;
 
-/// What the evidence probe hands on.
+/// The result of the evidence probe.
 #[derive(Debug)]
 pub struct Evidence {
     /// The figures, by id.
     pub metrics: BTreeMap<String, Metric>,
     /// Every measured case, by name.
     pub cases: BTreeMap<String, CaseRecord>,
-    /// Notices that are not about a single case.
+    /// Notices that do not concern a single case.
     pub notices: Vec<Notice>,
 }

@@ -1,4 +1,4 @@
-//! The course of a measurement: the plan, the first baseline, the other baselines, the variants.
+//! The steps of a measurement: the plan, the first baseline, the other baselines, the variants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use kelvin_record::{Ending, Forecast, KeptTexts, Wanted};
 use kelvin_run::config::Config;
 use kelvin_run::{Runner, Task};
 
-/// A measurement in progress: the plan, and what has been run of it.
+/// A measurement in progress: the plan, and the results so far.
 pub(crate) struct Measurement<'a> {
     survey: &'a Survey<'a>,
     plans: &'a BTreeMap<usize, Plan>,
@@ -26,7 +26,7 @@ pub(crate) struct Measurement<'a> {
 }
 
 impl<'a> Measurement<'a> {
-    /// A measurement of which nothing has been run yet.
+    /// A new measurement, before its first call.
     pub(crate) fn new(
         survey: &'a Survey<'a>,
         plans: &'a BTreeMap<usize, Plan>,
@@ -43,14 +43,14 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// Runs the first baseline, the others, and then everything else of the cases that answered.
+    /// Runs the first baseline, the others, and then everything else of the cases with an answer.
     ///
-    /// `proceed` is asked once, after the baselines.
+    /// `proceed` is called once, after the baselines.
     ///
     /// # Errors
     ///
-    /// Where the first baseline shows that the decision field is missing or cannot be compared, and
-    /// where the run cannot go on.
+    /// Fails if the first baseline shows that the decision field is missing or cannot be compared, or if the run cannot
+    /// continue.
     pub(crate) fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         let baselines = self.baselines();
         let (first, others) = baselines.split_at(baselines.len().min(1));
@@ -74,16 +74,16 @@ impl<'a> Measurement<'a> {
     }
 
     /// Runs the inputs of some cases again until each input has the wanted number of repeats; cases are given by their
-    /// places.
+    /// indices.
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on.
+    /// Fails if the run cannot continue.
     pub(crate) fn repeat(&mut self, wanted: &BTreeMap<usize, Wanted>) -> anyhow::Result<()> {
         for (place, repeats) in wanted {
             self.rounds.raise(*place, repeats);
         }
-        // A case whose first run failed may answer now; its variants are run then.
+        // A case whose first run failed may answer now; then its variants are run.
         self.run_tasks("repeats", self.unanswered())?;
         let answered = self.answered();
         let tasks = self.todo(&answered);
@@ -94,11 +94,11 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// Writes every input once and runs nothing.
+    /// Writes every input once, without running the pipeline.
     ///
     /// # Errors
     ///
-    /// Where an input cannot be written.
+    /// Fails if an input cannot be written.
     pub(crate) fn rehearse(&mut self) -> anyhow::Result<()> {
         let mut tasks = self.baselines();
         tasks.extend(schedule::after_baselines(
@@ -115,7 +115,7 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// What was seen of each case so far, without distances and scores.
+    /// The records of all cases so far, without distances and scores.
     pub(crate) fn records(&self) -> BTreeMap<String, CaseRecord> {
         let said = |task: &Task| {
             let output = self.runner.output(task)?;
@@ -149,7 +149,7 @@ impl<'a> Measurement<'a> {
             .collect()
     }
 
-    /// The places of the cases whose baseline has an answer.
+    /// The indices of the cases whose baseline has an answer.
     fn answered(&self) -> Vec<usize> {
         let answers = |place: &usize| {
             let name = &self.survey.corpus.cases[*place].name;
@@ -162,7 +162,7 @@ impl<'a> Measurement<'a> {
         self.survey.places.iter().copied().filter(answers).collect()
     }
 
-    /// Further baselines of those cases that have no answer yet.
+    /// Additional baselines of the cases without an answer.
     fn unanswered(&self) -> Vec<Task> {
         let answered: BTreeSet<usize> = self.answered().into_iter().collect();
         let places = self.survey.places.iter().copied();
@@ -190,9 +190,9 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// If the first baseline answers without a usable decision, the configuration is wrong, and every further
-    /// invocation would be paid for nothing. Of several shards only the one with the first case reports that, because a
-    /// run without shards would ask no other case either.
+    /// If the first baseline answers without a usable decision, the configuration is wrong, and all other invocations
+    /// would be useless. Of several shards, only the shard with the first case reports this, because an undivided run
+    /// would stop after the first case too.
     fn refuse_unusable_decision(&self, first: &[Task]) -> anyhow::Result<()> {
         let Some(task) = first.first().filter(|_| self.survey.begins) else {
             return Ok(());

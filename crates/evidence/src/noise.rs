@@ -1,4 +1,4 @@
-//! The noise floor: how far apart two runs of the same input are, and the figures without that noise.
+//! The noise floor: the distance between two runs of the same input, and the figures without that noise.
 
 use super::aggregate::{Figures, Turn, ends, part_missing};
 use super::basis::Basis;
@@ -7,8 +7,8 @@ use kelvin_base::stats;
 use kelvin_record::{Interval, Metric};
 use kelvin_run::judge::Scorer;
 
-/// The mean distance over all pairs of baseline runs of a case; none below two answers, or where
-/// the configuration asks for no noise floor.
+/// The mean distance over all pairs of baseline runs of a case; none for fewer than two answers, or if no noise floor
+/// is measured.
 pub(super) fn sigma(basis: &Basis, scorer: &dyn Scorer, case: &CaseRecord) -> Option<f64> {
     if !basis.noise_floor {
         return None;
@@ -49,12 +49,12 @@ impl Figures<'_> {
     }
 }
 
-/// Takes the noise out of the distances: f(x) = max(0, (x - eta) / (1 - eta)). Taking eta from invariance itself would
-/// count the noise twice, since the drift already contains it. The interval is that of the raw figure, moved in the
-/// same way, as if eta were known exactly.
+/// Removes the noise from the distances: f(x) = max(0, (x - eta) / (1 - eta)). Subtracting eta from invariance itself
+/// would count the noise twice, since the drift already contains it. The interval is that of the raw figure,
+/// transformed in the same way, as if eta were known exactly.
 pub(super) fn corrected(metric: &Metric, eta: &Metric, turn: Turn) -> Metric {
     let value = match (metric.value, eta.value) {
-        // Turning the value into a distance and back would change the last digit of a value without noise.
+        // Converting the value into a distance and back would change the last digit of a value without noise.
         (Some(value), Some(0.0)) => Ok(value),
         (Some(value), Some(eta)) if eta < 1.0 => Ok(without(value, eta, turn)),
         (Some(_), Some(_)) => Err("the noise floor is 1: nothing is left to measure".to_owned()),

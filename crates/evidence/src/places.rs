@@ -1,8 +1,9 @@
-//! Where in a list evidence is still read, from what the variants of `position` showed.
+//! Evaluates at which positions of a list evidence is still used, from the variants of `position`.
 //!
-//! Neutral text in the place of each element tells which element decides. Where exactly one does, the same list begun
-//! at another element brings it to every place, and the decision holds where it is still read. Elements that keep their
-//! order, such as the messages of a conversation, are not moved: there neutral text tells which places are read at all.
+//! Neutral text in place of each element shows which element decides. If exactly one does, rotating the list brings
+//! this element to every position, and the decision stays the same where the element is still used. Elements that keep
+//! their order, such as the messages of a conversation, are not moved: there neutral text shows which positions are
+//! used at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,34 +13,34 @@ use super::perturb::{POSITION, Sweep, sweeps};
 use super::{CaseRecord, VariantRecord};
 use kelvin_base::stats;
 
-/// What happened at some places of a list in one case.
+/// The results at some positions of a list in one case.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SeenPlace<'a> {
     /// The name of the case.
     pub(crate) case: &'a str,
-    /// The places, counted from 0.
+    /// The positions, from 0.
     pub(crate) places: Range<usize>,
     /// How many elements the list has.
     pub(crate) length: usize,
-    /// How well the decision held with the deciding element there; in a list that keeps its order, how often neutral
-    /// text there moved the decision.
+    /// How stable the decision was with the deciding element at this position. In a list that keeps its order: how
+    /// often neutral text at this position moved the decision.
     pub(crate) value: f64,
-    /// Whether an element there is of a governing type.
+    /// Whether an element at this position has a governing type.
     pub(crate) governs: bool,
 }
 
-/// What is known of all lists of one name.
+/// The results for all lists of one name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SeenPlaces<'a> {
-    /// With the deciding element at each place.
+    /// Results with the deciding element at each position.
     pub(crate) moved_there: Vec<SeenPlace<'a>>,
-    /// With neutral text at each place of lists that keep their order.
+    /// Results with neutral text at each position of lists that keep their order.
     pub(crate) kept: Vec<SeenPlace<'a>>,
-    /// Whether the places are the turns of a conversation.
+    /// Whether the positions are the turns of a conversation.
     pub(crate) are_turns: bool,
 }
 
-/// What the variants of `position` showed, by the names of the lists.
+/// The results of the variants of `position`, by the names of the lists.
 pub(crate) fn seen<'a>(
     cases: &'a BTreeMap<String, CaseRecord>,
     governing: &[String],
@@ -53,15 +54,15 @@ pub(crate) fn seen<'a>(
     all
 }
 
-/// What was done to a list in a variant.
+/// How a variant changed a list.
 enum DoneToList {
-    /// Neutral text stands in the group.
+    /// Neutral text replaces the group.
     Neutral(usize),
     /// The list begins at the group.
     BeginsAt(usize),
 }
 
-/// What a variant did to a list; none where it is about another list, or another kind.
+/// How a variant changed a list; none if it concerns another list, or has another kind.
 fn done(variant: &VariantRecord, list: &Sweep) -> Option<DoneToList> {
     if variant.kind != POSITION {
         return None;
@@ -79,7 +80,7 @@ fn done(variant: &VariantRecord, list: &Sweep) -> Option<DoneToList> {
     group?.map(DoneToList::BeginsAt)
 }
 
-/// The mean of what `value` makes of the distances of a variant.
+/// The mean of the values that `value` computes from the distances of a variant.
 fn mean(variant: &VariantRecord, value: impl Fn(f64) -> f64) -> Option<f64> {
     let distances = variant.samples.iter().filter_map(|sample| sample.distance);
     stats::mean(&distances.map(value).collect::<Vec<f64>>())
@@ -139,7 +140,7 @@ fn one_list<'a>(
         .iter()
         .filter(|(_, share)| **share >= HALF)
         .map(|(group, _)| *group);
-    // Where several elements decide, or none does, no place can be told for one.
+    // If several elements decide, or none, no position belongs to one element.
     let (Some(deciding), None) = (deciding.next(), deciding.next()) else {
         return;
     };
@@ -158,37 +159,38 @@ fn one_list<'a>(
     }
 }
 
-/// The share of the runs in which neutral text has to move the decision, for the element to be the one that decides.
+/// The share of the runs in which neutral text has to move the decision, so that the element counts as the deciding
+/// one.
 const HALF: f64 = 0.5;
 
-/// The part of a list outside of which nothing is read.
+/// The only part of a list that the pipeline uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadPart {
-    /// Whether the part stands at the end of the list.
+    /// Whether the part is at the end of the list.
     pub(crate) at_the_end: bool,
     /// How many elements it has.
     pub(crate) count: usize,
-    /// The most elements that a list has.
+    /// The largest number of elements in a list.
     pub(crate) length: usize,
-    /// Whether all lists have so many.
+    /// Whether all lists have this length.
     pub(crate) is_exact: bool,
-    /// How often evidence outside of the part was looked for.
+    /// How often evidence outside the part was tested.
     pub(crate) outside: usize,
-    /// How often it was read there.
+    /// How often evidence outside the part was used.
     pub(crate) read_outside: usize,
 }
 
-/// A part has to be read nearly always, and the rest nearly never: a smaller difference is told by the curve alone.
+/// The part has to be used nearly always, and the rest nearly never; a smaller difference is only visible in the curve.
 const READ: f64 = 0.8;
 const UNREAD: f64 = 0.35;
-/// The fewest cases, and the fewest places outside of the part, with which the page says anything about places.
+/// The smallest number of cases, and of positions outside the part, for a conclusion about positions.
 const CASES: usize = 3;
 const OUTSIDE: usize = 5;
-/// In a list that keeps its order, neutral text outside of the part moves hardly any decision.
+/// In a list that keeps its order, neutral text outside the part moves hardly any decision.
 const HARDLY: f64 = 0.05;
 
 impl SeenPlaces<'_> {
-    /// The part outside of which nothing is read, where there is one.
+    /// The only part that the pipeline uses; none if there is no such part.
     pub(crate) fn part(&self) -> Option<ReadPart> {
         self.part_of_moved().or_else(|| self.part_of_kept())
     }
@@ -254,7 +256,7 @@ fn part(
     }
 }
 
-/// Every part that the places could end at, the smaller ones first.
+/// Every possible part for splitting the positions, the smaller ones first.
 fn parts(seen: &[SeenPlace<'_>]) -> impl Iterator<Item = (bool, usize)> {
     let ends = |at_the_end: bool| {
         let ends = seen.iter().map(move |place| match at_the_end {
@@ -267,7 +269,8 @@ fn parts(seen: &[SeenPlace<'_>]) -> impl Iterator<Item = (bool, usize)> {
     all.into_iter().map(|(end, at_the_end)| (at_the_end, end))
 }
 
-/// The values at the places within a part, and at those outside of it. Places that lie in both are in neither.
+/// The values at the positions inside a part, and at those outside. Groups of positions that are partly inside are left
+/// out.
 fn split<'s, 'a: 's>(
     seen: impl Iterator<Item = &'s SeenPlace<'a>>,
     at_the_end: bool,

@@ -1,5 +1,5 @@
-//! Computes figures from records: the figures that a run computes at its end can be computed again from its report, or
-//! from the reports of its shards.
+//! Computes figures from records: the figures at the end of a run can be computed again from its report, or from the
+//! reports of its shards.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use kelvin_base::stats;
 use kelvin_record::Ending;
 use kelvin_run::judge::{MaxErrors, Scorer};
 
-/// Computes every figure, the scores of every case, and the notices about the run as a whole. The
-/// notices of the cases stay as they are.
+/// Computes every figure, the scores of every case, and the notices about the whole run. The notices of the cases stay
+/// unchanged.
 pub fn recompute(mut cases: BTreeMap<String, CaseRecord>, settings: &Settings<'_>) -> Evidence {
     for case in cases.values_mut() {
         if let Some(scorer) = settings.scorer {
@@ -75,11 +75,11 @@ fn compare(case: &mut CaseRecord, scorer: &dyn Scorer) {
     }
 }
 
-/// The only figure that uses no distance.
+/// The only figure that uses no distances.
 const FAILURE_RATE: &str = "evidence.failure_rate";
 
-/// Why the answers of a judge are too few for any figure; none where they are enough. A stopped run had no time to ask
-/// the judge, and its figures cover what was asked.
+/// Why a judge has given too few scores for any figure; none if there are enough. A stopped run had no time to ask the
+/// judge about everything, and its figures cover the pairs that were asked.
 fn too_many_unscored(
     cases: &BTreeMap<String, CaseRecord>,
     settings: &Settings<'_>,

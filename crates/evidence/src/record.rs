@@ -1,4 +1,4 @@
-//! What the evidence probe saw in one case: every invocation with its decision or its failure.
+//! The results of the evidence probe in one case: every invocation with its decision or its failure.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -131,7 +131,7 @@ impl CaseRecord {
 }
 
 impl VariantRecord {
-    /// The place of the unit that was replaced or rewritten, if it is exactly one unit.
+    /// The index of the unit that was replaced or rewritten, if it is exactly one unit.
     pub fn changed_unit(&self) -> Option<usize> {
         match (self.notes.removed.as_slice(), self.notes.edited.as_slice()) {
             ([unit], []) | ([], [unit]) => Some(*unit),
@@ -160,7 +160,7 @@ pub struct Sample {
     pub failure: Option<Box<Failure>>,
 }
 
-/// Keeps a decision of `null`, since a decision that is null is not the same as no decision.
+/// Keeps a decision of `null`, since a decision of null is not the same as a missing one.
 mod explicit_null {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
     use serde_json::Value;

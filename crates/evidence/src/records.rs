@@ -1,4 +1,4 @@
-//! Makes records from outcomes: what was seen in each case.
+//! Makes records from outcomes: the results of each case.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use kelvin_run::kept;
 use kelvin_run::kept::Times;
 use kelvin_run::{Outcome, Task};
 
-/// A case with a larger share of failed invocations than this is marked as insufficient.
+/// A case whose share of failed invocations is above this is marked as insufficient.
 const INSUFFICIENT_ABOVE: f64 = 0.2;
 
 /// Turns outcomes into records; distances and scores are computed from the records later.
@@ -121,10 +121,10 @@ fn record(
     }
 }
 
-/// Finds the output of a finished task.
+/// Finds the fields besides the decision in the output of a finished task.
 pub(super) type Outputs<'o> = dyn Fn(&Task) -> Option<BTreeMap<String, String>> + Sync + 'o;
 
-/// What the outputs of a case say beside the decision, one a repeat; empty where none says anything.
+/// The fields besides the decision in the outputs of a case, one entry per repeat; empty if no output has any.
 fn beside(
     name: &Arc<str>,
     baseline: &[Sample],
@@ -143,7 +143,7 @@ fn beside(
     }
 }
 
-/// How long the repeats of a case took; none where one of them varies or failed.
+/// How long the repeats of a case took; none if the answers vary or one of them failed.
 fn times(case: &Case, plan: &Plan, outcomes: &Outcomes, rounds: usize) -> Option<Times> {
     if rounds < 2 {
         return None;
@@ -159,7 +159,7 @@ fn times(case: &Case, plan: &Plan, outcomes: &Outcomes, rounds: usize) -> Option
     Times::of(&cells)
 }
 
-/// The first repeats, as far as they were run, in a list without spare room: every variant of the run has such a list.
+/// The first repeats, if they were run, in a list without unused capacity: every variant of the run has such a list.
 fn samples<'o>(repeats: usize, of: impl Fn(usize) -> Option<&'o Outcome>) -> Vec<Sample> {
     let mut samples = Vec::with_capacity(repeats);
     samples.extend((1..=repeats).map_while(|repeat| of(repeat).map(sample)));

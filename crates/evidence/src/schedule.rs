@@ -1,4 +1,4 @@
-//! Which invocations a run needs, and where the outcome of each is kept.
+//! Lists the invocations that a run needs, and stores their outcomes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use kelvin_run::{Outcome, Task};
 /// How often the inputs of each case are run.
 #[derive(Clone, Debug)]
 pub(super) struct Rounds {
-    /// The repeats of every input, unless its case has its own number.
+    /// The number of repeats of every input, unless its case has its own number.
     repeats: usize,
-    /// The runs of each baseline; more than the repeats if the noise floor asks for more.
+    /// The number of runs of each baseline; more than the repeats if the noise floor needs more.
     baselines: usize,
-    /// The cases that are repeated more often than the others, by their places.
+    /// The cases that are repeated more often than the others, by index.
     more: BTreeMap<usize, Wanted>,
 }
 
 impl Rounds {
-    /// The repeats that the configuration asks for.
+    /// The repeats according to the configuration.
     pub(super) fn of(config: &Config, settings: &EvidenceSettings) -> Self {
         Self {
             repeats: config.repeats.get(),
@@ -32,7 +32,7 @@ impl Rounds {
         }
     }
 
-    /// Every input once, whatever the configuration asks for.
+    /// Every input once, without regard to the configuration.
     pub(super) const fn once() -> Self {
         Self {
             repeats: 1,
@@ -41,7 +41,7 @@ impl Rounds {
         }
     }
 
-    /// Asks for more repeats of a case; the number never becomes smaller.
+    /// Requests more repeats of a case; the number never becomes smaller.
     pub(super) fn raise(&mut self, place: usize, wanted: &Wanted) {
         let more = self.more.entry(place);
         more.or_insert_with(|| Repeats::of_all(self.repeats).into())
@@ -90,10 +90,10 @@ pub(super) fn baseline(case: &Arc<str>, repeat: usize) -> Task {
 
 /// Every task that follows the first baselines, for the cases at `places`.
 ///
-/// The tasks go round by round, so that replays of a baseline are spread over the run: replays made back to back would
-/// miss the drift of a service within the run. The order of the inputs of a case tells nothing: a pipeline that counts
-/// its calls cannot learn from it the kind of an input, nor which input is the original. The inputs of a case still
-/// stay together, since a server that remembers the beginning of a prompt is faster then.
+/// The tasks are ordered repeat by repeat, so that replays of a baseline are spread over the run: immediate replays
+/// would miss the drift of a service during the run. The order of the inputs of a case reveals nothing: a pipeline that
+/// counts its calls cannot find out the kind of an input, or which input is the original. The inputs of a case still
+/// stay together, because a server that caches the beginning of a prompt is then faster.
 pub(super) fn after_baselines(
     corpus: &Corpus,
     plans: &BTreeMap<usize, Plan>,
@@ -125,7 +125,7 @@ pub(super) fn after_baselines(
     tasks
 }
 
-/// The key that orders a task among those of its case and round.
+/// The key by which a task is sorted among those of its case and repeat.
 fn turn(task: &Task, seed: u64) -> Digest {
     let fields = Fields::of("kelvin/order/v1")
         .field("seed", seed.to_be_bytes())
@@ -142,14 +142,13 @@ fn turn(task: &Task, seed: u64) -> Digest {
 pub(super) struct Outcomes(BTreeMap<Task, Outcome>);
 
 impl Outcomes {
-    /// Takes in the outcomes of the tasks that were run; a task that was not run because of an interruption gets no
-    /// entry.
+    /// Adds the outcomes of the tasks that were run; a task that was not run because of an interruption gets no entry.
     pub(super) fn take(&mut self, tasks: Vec<Task>, outcomes: Vec<Option<Outcome>>) {
         let done = tasks.into_iter().zip(outcomes);
         let mut done = done
             .filter_map(|(task, outcome)| Some((task, outcome?)))
             .collect();
-        // Appending packs the nodes; inserting in order would leave them half empty.
+        // Appending fills the tree nodes completely; inserting in order would leave them half empty.
         self.0.append(&mut done);
     }
 

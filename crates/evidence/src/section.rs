@@ -1,4 +1,4 @@
-//! What a report stores about this probe, and the figures that are computed from it.
+//! The data of this probe in a report, and the figures that are computed from them.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use kelvin_record::{
 };
 use kelvin_run::judge::Scorer;
 
-/// What a report stores about this probe.
+/// The data of this probe in a report.
 pub type EvidenceSection = Section<Basis, CaseRecord>;
 
 impl Item for CaseRecord {
@@ -40,8 +40,8 @@ impl Item for CaseRecord {
             .map_or(0, |variant| variant.samples.len())
     }
 
-    /// Decisions stay as they are, since they are compared with others. Where no text may be kept, what stands in
-    /// their place can be compared in the same way.
+    /// Decisions stay unchanged, since they are compared with others. If no text may be kept, their placeholders can be
+    /// compared in the same way.
     fn shorten(&mut self, texts: KeptTexts) {
         match texts {
             KeptTexts::Full => return,
@@ -61,7 +61,7 @@ impl Item for CaseRecord {
                 failure.withhold_texts();
             }
         }
-        // The reason why a judge gave no score may quote the decisions that it was shown.
+        // The reason why a judge gave no score may quote the decisions in its question.
         let of_the_judge = |notice: &&mut Notice| notice.code == Code::Unscored;
         for notice in self.notices.iter_mut().filter(of_the_judge) {
             let end = notice.text.find(": ").unwrap_or(notice.text.len());
@@ -100,7 +100,7 @@ impl Item for CaseRecord {
         &self.notices
     }
 
-    /// The unit that a variant is about, or the first one.
+    /// The unit that a variant changed, otherwise the first unit.
     fn place(&self, variant: Option<&str>) -> Option<ItemPlace<'_>> {
         let variant = variant.and_then(|id| self.variant(id));
         let unit_type = variant.and_then(|variant| variant.unit_type.as_deref());
@@ -114,8 +114,8 @@ impl Item for CaseRecord {
         })
     }
 
-    /// The code of the base is run on edited cases with the labels of the change. The labels that the base had must
-    /// stay known, since both sides are also judged by them.
+    /// The code of the base is run on edited cases with the labels of the change. The old labels of the base must stay
+    /// known, since both sides are also judged by them.
     fn take_over(&mut self, before: &Self) {
         self.expected.clone_from(&before.expected);
     }

@@ -1,4 +1,4 @@
-//! What is measured: the settings, the cases, and the variants that are planned for them.
+//! The planned measurement: the settings, the cases, and their variants.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -11,29 +11,29 @@ use kelvin_run::Task;
 use kelvin_run::config::Config;
 use kelvin_run::judge::Scorer;
 
-/// Everything that a measurement needs to know about its cases.
+/// The data that a measurement needs about its cases.
 pub(crate) struct Survey<'a> {
     /// The general settings.
     pub config: &'a Config,
     /// The settings of this probe.
     pub settings: &'a EvidenceSettings,
-    /// Every case; peers are drawn from all of them.
+    /// All cases; units are drawn from all of them.
     pub corpus: &'a Corpus,
-    /// The places of the cases to measure, in ascending order.
+    /// The indices of the cases to measure, in ascending order.
     pub places: &'a [usize],
-    /// Whether the first of these cases is the first of all chosen cases; another shard may have that one.
+    /// Whether the first case to measure is the first of all chosen cases; in another shard it is not.
     pub begins: bool,
     /// Compares decisions.
     pub scorer: &'a dyn Scorer,
 }
 
-/// Plans the variants of every case of the survey; the plans are keyed by the place of the case.
+/// Plans the variants of every case of the survey; the keys are the indices of the cases.
 pub(crate) fn plan(survey: &Survey<'_>) -> BTreeMap<usize, Plan> {
     let plans = plan_each(survey, |at, plan| (at, plan));
     plans.into_iter().collect()
 }
 
-/// Plans the variants of every case of the survey, in order, and keeps only what `keep` makes of each plan.
+/// Plans the variants of every case of the survey, in order, and stores only the result of `keep` for each plan.
 pub(crate) fn plan_each<T: Send>(
     survey: &Survey<'_>,
     keep: impl Fn(usize, Plan) -> T + Sync,
@@ -71,7 +71,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The text of a case, or of one of its variants; none where there is no such case or variant.
+    /// The text of a case, or of one of its variants; none if there is no such case or variant.
     pub(crate) fn find(&self, case: &str, variant: Option<&str>) -> Option<Cow<'a, str>> {
         let place = *self.places.get(case)?;
         let Some(id) = variant else {

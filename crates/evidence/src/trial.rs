@@ -1,5 +1,5 @@
-//! Runs pipelines whose right answer is known, in memory: with real cases, real plans and real figures, but a function
-//! in place of a process.
+//! Runs pipelines whose right answer is known, in memory: with real cases, real plans and real figures, but with a
+//! function instead of a process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ pub type Pipeline<'a> = dyn FnMut(&str) -> Value + 'a;
 
 /// The result of a run on some cases.
 pub struct Trial {
-    /// The figures, and the records that they are computed from.
+    /// The figures, and the records from which they are computed.
     pub evidence: Evidence,
     governing_types: Vec<String>,
 }
 
 impl Trial {
-    /// The data that a page is made from.
+    /// The data for a page.
     pub fn run(&self) -> EvidenceRun<'_> {
         EvidenceRun {
             metrics: &self.evidence.metrics,

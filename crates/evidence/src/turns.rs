@@ -1,5 +1,5 @@
-//! What was said in each turn of a conversation, and whether the decision heard it: which turns a variant changed, how
-//! often the decision moved with other evidence there, and how well it held where the same evidence was put otherwise.
+//! Evaluates whether the decision uses each turn of a conversation: which turns a variant changed, how often the
+//! decision moved with other evidence there, and how stable it was if the same evidence was only presented differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,16 +8,16 @@ use super::perturb::{Figure, Notes, POSITION};
 use super::{CaseRecord, VariantRecord};
 use kelvin_base::stats::Balanced;
 
-/// What the variants that changed one turn did to the decision.
+/// The effect of the variants that changed one turn.
 #[derive(Debug, Default)]
 pub(crate) struct TurnFigures {
-    /// How often it moved with other evidence in the turn.
+    /// How often the decision moved with other evidence in the turn.
     pub(crate) moved: Balanced,
-    /// How far it moved where the same evidence was put otherwise.
+    /// How far the decision moved if the same evidence was only presented differently.
     pub(crate) drift: Balanced,
 }
 
-/// The figures of each turn, by its number from 1; nothing where no case has turns.
+/// The figures of each turn, by its number from 1; empty if no case has turns.
 pub(crate) fn figures(
     basis: &Basis,
     cases: &BTreeMap<String, CaseRecord>,
@@ -46,8 +46,8 @@ pub(crate) fn figures(
     all
 }
 
-/// Whether a variant has other evidence than its case. Neutral text is other evidence where it stands in the place of a
-/// governing unit.
+/// Whether a variant has other evidence than its case. Neutral text counts as other evidence if it replaces a governing
+/// unit.
 fn is_other_evidence(basis: &Basis, case: &CaseRecord, variant: &VariantRecord) -> bool {
     match basis.figure(&variant.kind) {
         Some(Figure::Sensitivity | Figure::Condition | Figure::Mechanical) => true,
@@ -69,8 +69,8 @@ fn touched(case: &CaseRecord, notes: &Notes) -> BTreeSet<usize> {
     let mut touched: BTreeSet<usize> = gone.filter_map(|unit| turn(*unit)).collect();
     let others = notes.order.windows(2).filter(|two| two[0] > two[1]);
     touched.extend(others.filter_map(|two| turn(two[0]).filter(|one| turn(two[1]) == Some(*one))));
-    // What came in place of a unit is in the turn of that unit. What came in beside units is in an array, and so in the
-    // turn of a neighbour.
+    // A replacement is in the turn of the replaced unit. An inserted unit is in an array, so it is in the same turn as
+    // its neighbours in this array.
     if !notes.removed.is_empty() {
         return touched;
     }
@@ -91,8 +91,8 @@ fn touched(case: &CaseRecord, notes: &Notes) -> BTreeSet<usize> {
     touched
 }
 
-/// A variant that ought to tell whether a turn is heard: its turn has a unit of another case that is answered otherwise,
-/// or neutral text in the place of a governing unit.
+/// A variant that should show whether a turn is used: the turn contains a unit of another case with another answer, or
+/// neutral text in place of a governing unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TurnTrial<'a> {
     /// The name of the case.
@@ -105,7 +105,7 @@ pub(crate) struct TurnTrial<'a> {
     pub(crate) moved: bool,
 }
 
-/// Every such variant, once for each of its answers.
+/// Every variant that changed a turn, once for each of its answers.
 pub(crate) fn trials<'a>(
     cases: &'a BTreeMap<String, CaseRecord>,
     governing: &[String],
@@ -140,7 +140,7 @@ pub(crate) fn trials<'a>(
     all
 }
 
-/// How many turns a case has; 0 where it is one input.
+/// How many turns a case has; 0 if it is one input.
 pub(crate) fn count(case: &CaseRecord) -> usize {
     let turns = case.units.iter().filter_map(|unit| unit.turn);
     turns.max().map_or(0, |last| last as usize + 1)

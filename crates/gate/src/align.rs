@@ -11,7 +11,7 @@ use kelvin_record::{
 /// Two reports that can be compared.
 #[derive(Clone, Debug)]
 pub struct AlignedReports {
-    /// The report that the change is compared with.
+    /// The report with which the change is compared.
     pub base: Report,
     /// The report of the change.
     pub head: Report,
@@ -24,7 +24,7 @@ pub fn align(base: &Report, head: &Report) -> AlignedReports {
     align_by(base, head, Viewpoint::default())
 }
 
-/// Aligns the two reports by one of the viewpoints.
+/// Aligns the two reports from one of the viewpoints.
 pub fn align_by(base: &Report, head: &Report, reading: Viewpoint) -> AlignedReports {
     let mut aligned = AlignedReports {
         base: base.clone(),
@@ -49,7 +49,8 @@ pub fn align_by(base: &Report, head: &Report, reading: Viewpoint) -> AlignedRepo
             (&mut aligned.head, sections.head),
         ];
         for (report, mut side) in sides {
-            // Most figures come out as the report has them. Their values by case, which are thousands, are kept once.
+            // The figures of most probes are the same as in the report. The thousands of values by case are stored only
+            // once.
             for (id, metric) in &mut side.metrics {
                 if let Some(before) = report.metrics.get(id) {
                     metric.per_case.share(&before.per_case);

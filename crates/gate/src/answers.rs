@@ -1,8 +1,8 @@
-//! The answers that differ from those of the base, before any figure is made of them, and those among them that went
-//! wrong.
+//! The answers that differ from those of the base, before figures are computed from them, and the answers among them
+//! that became wrong.
 //!
-//! Only labels can tell whether another answer is better, but everybody has to know that some answers differ. So no
-//! verdict ends with "Nothing to do" while there are such answers.
+//! Only labels show whether another answer is better, but every reader has to know that some answers differ. So no
+//! verdict ends with "Nothing to do" if there are such answers.
 
 use std::collections::BTreeMap;
 
@@ -17,19 +17,19 @@ use crate::report::Report;
 use kelvin_page::{ANSWERS, AnswerList, AnswerRow, HitsBeside, Phrase, RankedRow, safe};
 use kelvin_record::{Flip, KeptTexts, Nouns, Ought, RankedHit, RankedHits, is_withheld, probe_of};
 
-/// The most answers that are kept: the reports have them all.
+/// How many answers are stored at most; the reports contain all of them.
 const KEPT: usize = 5_000;
 
-/// Longer answers are cut.
+/// Longer answers are shortened.
 const LONGEST: usize = 600;
 
-/// Longer answers are cut where no page lists them: a list in a terminal shows less of an answer.
+/// Longer answers are shortened if no page lists them: a list in a terminal shows even less text.
 const LONGEST_UNLISTED: usize = KeptTexts::SHORT;
 
-/// As many columns of an answer are surely shown in a sentence.
+/// At least this many columns of an answer are shown in a sentence.
 const IN_A_SENTENCE: usize = 60;
 
-/// Longer questions and expected answers are cut.
+/// Longer questions and expected answers are shortened.
 const LONGEST_QUESTION: usize = 200;
 
 /// What became of the answers to the items of a probe.
@@ -85,8 +85,8 @@ pub struct ChangedAnswer {
     pub beside: BTreeMap<String, FieldBeside>,
 }
 
-/// Adds to the changed answers of a search the hits of both sides, which people look at beside the answers. The answers
-/// that no page lists get none.
+/// Adds the hits of both sides to the changed answers of a search, because people compare both. Answers that no page
+/// lists get no hits.
 pub fn add_hits(verdict: &mut Verdict, (base, head): (&Report, &Report)) {
     for (probe, changed) in &mut verdict.answers {
         let sections = base.probes.of(probe).zip(head.probes.of(probe));
@@ -112,7 +112,7 @@ pub struct FieldBeside {
 }
 
 impl ChangedAnswers {
-    /// Compares the answers of one probe; none where it has none. `losses`: how much an item lost in a gated metric.
+    /// Compares the answers of one probe; none if it has none. `losses`: how much an item lost in a gated metric.
     /// `is_exact`: whether the configuration says that the pipeline has no noise.
     pub(super) fn of(
         pairs: &AnswerPairs,
@@ -175,7 +175,7 @@ impl ChangedAnswers {
         })
     }
 
-    /// How many items have another answer or none any more, for a headline; none where all answers are the same.
+    /// How many items have another answer or no answer any more, for a headline; none if all answers are the same.
     pub fn sentence(&self) -> Option<String> {
         let are = |count| if count == 1 { "is" } else { "are" };
         let of = self.same + self.other;
@@ -195,7 +195,7 @@ impl ChangedAnswers {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// A sentence that answers vary from run to run, where this is the only thing to report.
+    /// A sentence that answers vary from run to run, if this is the only thing to report.
     fn noise(&self) -> Option<String> {
         let (of, noun) = (self.same + self.other, self.noun(self.same + self.other));
         let are = if self.varied == 1 { "is" } else { "are" };
@@ -218,11 +218,11 @@ impl ChangedAnswers {
         if count == 1 { &self.item } else { &self.items }
     }
 
-    /// The first of these items in a sentence without its full stop; none where there is none.
+    /// The first item whose answer differs, in a sentence without its full stop; none if there is no such item.
     pub fn lead(&self) -> Option<Phrase> {
         let first = self.answers.first()?;
         let told = Phrase::of_name(&first.item);
-        // Two digests tell nothing more than that the answers differ.
+        // Two digests only show that the answers differ.
         let told = match is_withheld(&first.head) || is_withheld(&first.base) {
             true => told.and(" is answered otherwise"),
             false => {
@@ -242,7 +242,7 @@ impl ChangedAnswers {
         })
     }
 
-    /// Advice to the reader about these answers.
+    /// Advice to the reader about the answers that differ.
     pub fn advice(&self) -> Option<Phrase> {
         let first = self.answers.first()?;
         let look = Phrase::text(format!(
@@ -256,7 +256,7 @@ impl ChangedAnswers {
         })
     }
 
-    /// All these answers, for a page.
+    /// All answers that differ, for a page.
     pub fn list(&self) -> Option<AnswerList> {
         let title = self.sentence();
         let once = (self.once && self.other > 0).then(|| {
@@ -318,7 +318,7 @@ fn hits_beside(hits: &RankedHits) -> HitsBeside {
     }
 }
 
-/// What the outputs of both sides say beside an answer.
+/// The other output fields of both sides, besides the answer.
 fn beside(other: &OtherAnswer<'_>) -> BTreeMap<String, FieldBeside> {
     let mut fields: BTreeMap<String, FieldBeside> = BTreeMap::new();
     let (base, head) = other.beside();
@@ -331,11 +331,11 @@ fn beside(other: &OtherAnswer<'_>) -> BTreeMap<String, FieldBeside> {
     fields
 }
 
-/// The most answers that are kept: nobody reads more, and the reports have them all.
+/// How many answers are stored at most: nobody reads more, and the reports contain all of them.
 const MOST_FLIPS: usize = 20;
 
-/// The answers that went wrong in the metrics that dropped beyond their limit or in which a case broke,
-/// in the order of the cases; none where the verdict is a pass.
+/// The answers that became wrong in metrics that dropped beyond their limit or in which a case broke, in the order of
+/// the cases; none if the verdict is a pass.
 pub fn gone_wrong(
     cases: &[CaseChange],
     verdict: &Verdict,
@@ -375,7 +375,7 @@ pub fn gone_wrong(
     flips
 }
 
-/// The first of these answers in a sentence without its full stop; none where there is none.
+/// The first answer that became wrong, in a sentence without its full stop; none if there is none.
 pub fn lead(flips: &[Flip], verdict: &Verdict) -> Option<Phrase> {
     let first = flips.first()?;
     let (was, is) = beside_each_other(&first.base, &first.head);
@@ -403,7 +403,7 @@ pub fn lead(flips: &[Flip], verdict: &Verdict) -> Option<Phrase> {
     Some(what.and(more))
 }
 
-/// The number of parts of an item in which an answer went wrong, and the word for these parts.
+/// The number of parts of an item in which an answer became wrong, and the word for these parts.
 pub fn extent(flip: &Flip) -> String {
     let what = match flip.ought {
         Ought::Hold => "rewrites that should not matter",
@@ -412,8 +412,8 @@ pub fn extent(flip: &Flip) -> String {
     format!("in {} of {} {what}", flip.flipped, flip.of)
 }
 
-/// Two answers that differ, for people. The number 100 and the text "100" differ by the quotation marks alone, which
-/// stay then.
+/// Two different answers as texts for people. The number 100 and the text "100" differ only in the quotation marks,
+/// which are kept in this case.
 pub fn beside_each_other(base: &str, head: &str) -> (String, String) {
     let (was, is) = (bare(base), bare(head));
     if was == is && base != head {
@@ -422,10 +422,11 @@ pub fn beside_each_other(base: &str, head: &str) -> (String, String) {
     (was, is)
 }
 
-/// Two answers that differ, for a place of so many columns. Long answers often begin alike, and would look the same where
-/// they are cut: then both begin a few words before they differ.
+/// Two different answers as texts for people, for a place with this many columns. Long answers often begin with the
+/// same words, and would look equal if they were shortened at the end: then both begin a few words before the
+/// difference.
 pub fn from_difference(base: &str, head: &str, columns: usize) -> (String, String) {
-    /// The letters before the difference that are kept for its context; a place has more columns than that.
+    /// How many characters before the difference are kept as context; a place has more columns than that.
     const BEFORE: usize = 20;
     let pairs = base.chars().zip(head.chars());
     let alike = pairs.take_while(|(one, other)| one == other).count();
@@ -434,7 +435,7 @@ pub fn from_difference(base: &str, head: &str, columns: usize) -> (String, Strin
     }
     let mut letters = base.char_indices().skip(alike - BEFORE);
     let start = letters.next().map_or(0, |(at, _)| at);
-    // A word is begun where it begins, unless it is as long as all of the context.
+    // The context begins at the beginning of a word, unless the word is as long as the whole context.
     let mut word = base[start..].char_indices().take(BEFORE / 2);
     let word = word.find(|(_, letter)| *letter == ' ');
     let start = word.map_or(start, |(at, _)| start + at + 1);
@@ -442,11 +443,11 @@ pub fn from_difference(base: &str, head: &str, columns: usize) -> (String, Strin
     (from(base), from(head))
 }
 
-/// An answer for people: a text without its quotation marks, anything else as JSON.
+/// An answer as a text for people: a string without its quotation marks, any other value as JSON.
 fn bare(answer: &str) -> String {
     match serde_json::from_str(answer) {
         Ok(serde_json::Value::String(text)) if !text.trim().is_empty() => safe::line(&text),
-        // Nothing at all would leave a gap in a sentence.
+        // An empty text would leave a gap in a sentence.
         _ if answer.trim().is_empty() => "\"\"".to_owned(),
         _ => safe::line(answer),
     }

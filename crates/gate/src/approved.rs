@@ -7,11 +7,11 @@ use super::verdict::{Reason, ReasonCode, Word};
 use crate::report::Decision;
 
 impl Judgement {
-    /// The request about what has regressed, or may have, between the two commits.
+    /// The request for approval of everything that has regressed, or may have regressed, between the two commits.
     ///
     /// # Errors
     ///
-    /// Why nobody can approve the regression.
+    /// Fails with the reason why nobody can approve the regression.
     pub fn approvable(&self, head: &str) -> Result<Request, String> {
         let base = self.base.as_ref().and_then(|base| base.commit.clone());
         let base = base.ok_or("the report of the base does not say which commit it is of")?;
@@ -22,7 +22,7 @@ impl Judgement {
         })
     }
 
-    /// The version that the change was compared with.
+    /// The version with which the change was compared.
     pub fn last_good(&self) -> String {
         match &self.base {
             Some(base) => match &base.commit {
@@ -63,7 +63,7 @@ impl Judgement {
         self.approval = Some(approval);
     }
 
-    /// Adds why a regression cannot be approved, where a reader could expect that it can.
+    /// Adds why a regression cannot be approved, if a reader could expect that it can.
     pub fn refuse_approval(&mut self, why: &str) {
         let verdict = &mut self.verdict;
         verdict
@@ -82,7 +82,7 @@ impl Judgement {
         self.approval = None;
     }
 
-    /// The decision as the report keeps it; none where nobody decided.
+    /// The decision in the form of the report; none if nobody decided.
     pub fn decision(&self) -> Option<Decision> {
         let approval = self.approval.as_ref()?;
         let decided = approval.decision.clone()?;

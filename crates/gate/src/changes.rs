@@ -1,4 +1,4 @@
-//! The cases that changed, in the order in which people should look at them.
+//! The changed cases, in the order in which people should examine them.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -52,8 +52,8 @@ impl fmt::Display for VariantChange {
 }
 
 impl CaseChange {
-    /// Whether its value changed by half of a scale from 0 to 1, or by half of what it was where that is more: half a
-    /// second is little of twenty.
+    /// Whether its value changed by at least half of the scale from 0 to 1, and also by half of its old value: half a
+    /// second is little compared with twenty seconds.
     pub fn is_by_half(&self) -> bool {
         const HALF: f64 = 0.5;
         let both = self.base.zip(self.head);
@@ -66,9 +66,9 @@ impl CaseChange {
     }
 }
 
-/// The cases of the gated metrics that got better or worse. First come the metrics that dropped beyond their
-/// limit or in which a case broke, in the order of the reasons, then the others by their rank. Within
-/// a metric the cases that the reason names come first.
+/// The cases of the gated metrics that got better or worse. First come the metrics that dropped beyond their limit or
+/// in which a case broke, in the order of the reasons, then the others by their rank. Within a metric, the cases that
+/// the reason names come first.
 pub fn case_changes(comparison: &Comparison<'_>, verdict: &Verdict) -> Vec<CaseChange> {
     let place = |id: &str| {
         let mut reasons = verdict.reasons.iter();
@@ -112,7 +112,7 @@ fn of_metric(id: &str, metric: &MetricPair<'_>, verdict: &Verdict) -> Vec<CaseCh
         .into_iter()
         .filter(|(_, case)| case.change != Change::Draw || case.not_comparable > 0)
         .collect();
-    // The sort is stable: the cases that the reason does not name stay in the order of how much worse they got.
+    // The sort is stable: the cases that the reason does not name stay sorted by how much worse they got.
     let drivers = verdict
         .metrics
         .get(id)
@@ -142,7 +142,7 @@ fn of_metric(id: &str, metric: &MetricPair<'_>, verdict: &Verdict) -> Vec<CaseCh
     changes.collect()
 }
 
-/// The variants that moved in the same direction as the case, those that moved furthest first.
+/// The variants that moved in the same direction as the case, sorted by how far they moved.
 fn flipped(metric: &MetricPair<'_>, case: &CasePair<'_>) -> Vec<VariantChange> {
     let mean = |values: &[Option<f64>]| {
         let known: Vec<f64> = values.iter().flatten().copied().collect();

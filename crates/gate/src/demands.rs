@@ -1,5 +1,5 @@
-//! Rules for single metrics that need no baseline: the worst value that a metric may have, and whether the metric
-//! must exist. A rule that somebody wrote is applied or refused, but never ignored.
+//! Rules for single metrics that need no baseline: the worst allowed value of a metric, and whether the metric must
+//! exist. A rule in the configuration is applied or rejected, but never ignored.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use super::verdict::{Reason, ReasonCode, Verdict, Word};
 use crate::compare::loss;
 use kelvin_record::{Metric, probe_of};
 
-/// The most wrong letters in a name for which the right name is still proposed.
+/// The maximum number of wrong letters in a name for which the right name is still suggested.
 const MOST_WRONG: usize = 3;
 
-/// Reports the rules whose metric was not measured and, where there was no base to compare with, the values that are
-/// worse than allowed. `metrics`: those of the head.
+/// Reports the rules whose metric was not measured and, if there was no base for comparison, the values that are worse
+/// than allowed. `metrics`: those of the head.
 pub fn report_demands(policy: &Policy, metrics: &BTreeMap<String, Metric>, verdict: &mut Verdict) {
     let is_compared = !verdict.metrics.is_empty();
     let mut told = Vec::new();
@@ -39,7 +39,7 @@ pub fn report_demands(policy: &Policy, metrics: &BTreeMap<String, Metric>, verdi
     }
 }
 
-/// The reason where a metric with a rule was not measured although its probe was.
+/// The reason if a metric with a rule was not measured although its probe was.
 fn unknown(
     id: &str,
     policy: &Policy,
@@ -64,7 +64,7 @@ fn unknown(
     Some((Word::Unmeasured, reason(id, policy.on_unmeasured, text)))
 }
 
-/// The reason where a metric is worse than allowed, or has no value.
+/// The reason if a metric is worse than allowed, or has no value.
 fn beyond((id, metric): (&str, &Metric), min: f64, policy: &Policy) -> Option<(Word, Reason)> {
     let effect = |effect| match policy.metrics[id].policy {
         Some(Attention::Warn | Attention::Info) => Effect::Warn,

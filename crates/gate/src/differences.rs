@@ -1,5 +1,5 @@
-//! The differences between two runs beside their figures, as values: found in their fingerprints and settings, and
-//! put into words for people only in this file.
+//! The differences between two runs besides their figures. They are found as values in the fingerprints and settings,
+//! and only this file expresses them in words.
 
 use std::fmt;
 
@@ -128,7 +128,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// Whether the difference is in the code of the pipeline, which a comparison is meant to judge.
+    /// Whether the difference is in the code of the pipeline, which a comparison is supposed to judge.
     pub const fn is_of_the_pipeline(&self) -> bool {
         matches!(self, Self::Pipeline | Self::PipelineUnknown)
     }
@@ -288,7 +288,7 @@ fn listed(values: &[String]) -> String {
 pub struct Differences {
     /// The differences that still allow a comparison of the figures.
     pub told: Vec<Difference>,
-    /// Why the figures cannot be compared; none where they can.
+    /// Why the figures cannot be compared; none if they can.
     pub incomparable: Option<Incomparable>,
 }
 
@@ -297,7 +297,7 @@ pub fn differences(base: &Report, head: &Report) -> Differences {
     let (before, after) = (&base.run, &head.run);
     let (old, new) = (&before.fingerprints, &after.fingerprints);
     let mut told = Vec::new();
-    // A report of another tool has no comparable fingerprints.
+    // Fingerprints in a report of another tool cannot be compared.
     if base.tool.name == head.tool.name {
         let differ = |of: fn(SectionFingerprint) -> Option<Digest>| {
             let mut both = in_both(base, head).into_iter();

@@ -1,4 +1,4 @@
-//! How far the head is from an anchor, an older report: plain figures with their intervals.
+//! How far the head is from an anchor, which is an older report: plain figures with their intervals.
 
 use std::collections::BTreeMap;
 
@@ -82,9 +82,9 @@ pub fn metrics(
         .collect()
 }
 
-/// How far the swaps of a governing type move the decision, in the mean over all of them, with its 95 % interval
-/// over the cases. The value of such a metric is a ratio to the largest possible move, which hides that few swaps move
-/// it.
+/// How far the swaps of a governing type move the decision, as a mean over all of them, with its 95 % interval over the
+/// cases. The value of such a metric is a ratio to the largest possible move; if only a few swaps move the decision,
+/// the ratio hides this.
 fn moved(metric: &Metric) -> Option<(f64, Option<Interval>)> {
     let cases = metric.per_case.values();
     let cases: Vec<(f64, usize)> = cases
@@ -99,8 +99,8 @@ fn moved(metric: &Metric) -> Option<(f64, Option<Interval>)> {
 }
 
 impl Drift {
-    /// Reports every metric that drifted further than allowed, and fails where the effect is to fail. Metrics that
-    /// could not be compared give a warning, so that no change passes silently because an anchor is missing.
+    /// Reports every metric that drifted further than allowed; if the configuration says so, the gate fails. Metrics
+    /// that could not be compared lead to a warning, so that no change passes unnoticed because an anchor is missing.
     pub fn add_to_verdict(&self, verdict: &mut Verdict, effect: Effect) {
         let beyond = self.metrics.iter().filter(|(_, drifted)| drifted.is_beyond);
         let mut reasons: Vec<Reason> = beyond
@@ -124,12 +124,12 @@ impl Drift {
             });
         }
         let fails = |reason: &&Reason| reason.effect == Some(Effect::Fail);
-        // The findings about this change alone come first.
+        // Failures that concern only this change come first.
         let at = verdict.reasons.iter().take_while(fails).count();
         verdict.reasons.splice(at..at, reasons);
     }
 
-    /// The anchor that the head was compared with, in one line.
+    /// The anchor with which the head was compared, in one line.
     pub fn note(&self) -> String {
         let anchor = safe::line(&self.anchor);
         let beyond = self.metrics.values().filter(|metric| metric.is_beyond);

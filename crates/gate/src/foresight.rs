@@ -1,4 +1,5 @@
-//! Changes that a suite could not show, found before a change is judged, by the suite's own report as both sides.
+//! Finds changes that a suite could not show, before a change is judged, by comparing the suite's own report with
+//! itself.
 
 use serde::Serialize;
 
@@ -12,20 +13,20 @@ use crate::compare::Comparison;
 pub struct UnseenType {
     /// The name of the type.
     pub of_type: String,
-    /// How many swaps of it there are.
+    /// How many swaps of the type there are.
     pub swaps: usize,
-    /// How many of them move the decision.
+    /// How many swaps of the type move the decision.
     pub moved: usize,
     /// The word for the items in which the type may decide.
     #[serde(skip)]
     items: String,
-    /// Another way to show the loss, as a part of a sentence; empty where only more items would show it.
+    /// Another way to detect the loss, as a part of a sentence; empty if only more items would help.
     #[serde(skip)]
     or_more: String,
 }
 
 impl UnseenType {
-    /// The loss that cannot be seen, and what to add to the suite.
+    /// The loss that the suite could not detect, and what to add to the suite.
     pub fn sentence(&self) -> String {
         let Self {
             swaps,

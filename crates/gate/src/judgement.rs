@@ -1,5 +1,5 @@
-//! The result of the gate: the verdict with its base, its cost and the cases, for files and people; also that of a
-//! change that cannot have made anything worse, for which nothing is run.
+//! The result of the gate: the verdict with its base, its cost and the cases, for files and people. It is also made for
+//! a change that cannot have made the pipeline worse and is therefore not run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -82,20 +82,20 @@ pub struct Judgement {
 pub enum AnswersShown {
     /// The first [`LISTED`].
     First {
-        /// Where a reader finds the others, in words that go on after a number of them.
+        /// The place where a reader finds the other cases, in words that follow their number.
         others: &'static str,
     },
-    /// All that the verdict has.
+    /// All cases in the verdict.
     All,
 }
 
 impl AnswersShown {
-    /// The first ones, where the page of the run has the others.
+    /// The first cases, if the page of the run has the others.
     pub const OTHERS_ON_THE_PAGE: Self = Self::First {
         others: "in report.html",
     };
 
-    /// All of them or, for a command with the flag `--all`, the first ones.
+    /// All cases if the flag `--all` is set, otherwise the first ones.
     pub const fn by_flag(is_all: bool) -> Self {
         match is_all {
             true => Self::All,
@@ -153,7 +153,7 @@ impl Judgement {
         }
     }
 
-    /// Adds what differs between the two runs.
+    /// Adds the differences between the two runs.
     #[must_use]
     pub fn differing(mut self, differences: Vec<Difference>) -> Self {
         let nouns = self.verdict.common_nouns();
@@ -220,13 +220,13 @@ impl Judgement {
                 " ",
                 &format!("To run it again {}:", again.place()),
             );
-            // The command is on one line, however long, so that it can be copied.
+            // The command is on one line of any length, so that it can be copied.
             let _ = writeln!(page, "    {}", safe::line(&again.command(self)));
         }
         page
     }
 
-    /// Whether nobody has to do anything about it.
+    /// Whether no person has to act.
     pub fn asks_nothing(&self) -> bool {
         self.verdict.passed && self.verdict.verdict.is_fine()
     }
@@ -242,7 +242,7 @@ impl Judgement {
         };
         match &self.base {
             Some(base) => {
-                // A source without a report is not worth mentioning if another source has one.
+                // A source without a report is not mentioned if another source has one.
                 let before = base.tried.iter().filter(|tried| tried.unknown.is_some());
                 let before: Vec<Tried> = before.cloned().collect();
                 match before.is_empty() {
@@ -267,7 +267,7 @@ const fn is_none_at_all(count: &usize) -> bool {
     *count == 0
 }
 
-/// The items with another answer, each with both answers in one line and the question in the next.
+/// The items with another answer, each with both answers on one line and the question on the next.
 fn answers(page: &mut String, list: &AnswerList, shown: AnswersShown) {
     const ANSWER: usize = 32;
     let (most, elsewhere) = match shown {
@@ -315,7 +315,7 @@ pub fn value(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
 }
 
-/// The verdict on a metric in a word or two, for people. A metric that cannot fail the gate is marked as shown only.
+/// The verdict on a metric in one or two words, for people. A metric that cannot fail the gate is marked as only shown.
 pub fn said(metric: &MetricVerdict) -> String {
     match metric.policy {
         Attention::Gate => metric.verdict.as_str().replace('_', " "),
@@ -327,7 +327,7 @@ pub fn said(metric: &MetricVerdict) -> String {
 pub fn change(metric: &MetricVerdict) -> String {
     match (metric.base, metric.head) {
         (Some(base), Some(head)) => match format!("{:+.4}", head - base) {
-            // After rounding, only a sign may be left of the value.
+            // After rounding, only the sign of the value may be left.
             none if none == "-0.0000" => "+0.0000".to_owned(),
             change => change,
         },
@@ -335,7 +335,7 @@ pub fn change(metric: &MetricVerdict) -> String {
     }
 }
 
-/// A note on which value of a metric is the best, where a reader may think that it is the largest.
+/// A note on which value of a metric is the best, if a reader may think that it is the largest.
 pub const fn sense(metric: &MetricVerdict) -> &'static str {
     match metric.lower_is_better {
         true => " (best 0)",
@@ -343,7 +343,7 @@ pub const fn sense(metric: &MetricVerdict) -> &'static str {
     }
 }
 
-/// A sentence whose parts between backticks are shown as code, with everything made harmless.
+/// A sentence whose parts between backticks are formatted as code, with everything escaped.
 pub fn prose(text: &str) -> String {
     let space = |there: bool| if there { " " } else { "" };
     text.split('`')
@@ -360,7 +360,7 @@ pub fn prose(text: &str) -> String {
         .collect()
 }
 
-/// A sentence after a mark, in lines of 80 columns.
+/// A sentence after a marker, in lines of 80 columns.
 fn indented(page: &mut String, mark: &str, text: &str) {
     const WIDTH: usize = 76;
     let mut lines = vec![String::new()];
@@ -381,8 +381,9 @@ fn indented(page: &mut String, mark: &str, text: &str) {
     }
 }
 
-/// The judgement of a change that cannot have made anything worse, since it touches only harmless files. Nothing is run
-/// for it, its figures are those of the base, and its report is kept for the base. `why`: the sentence that tells which files were touched.
+/// The judgement of a change that cannot have made the pipeline worse, since it touches only harmless files. It is not
+/// run, its figures are those of the base, and they come from the stored report of the base. `why`: the sentence that
+/// says which files were touched.
 pub fn unaffected(base: &Report, policy: &Policy, from: Provenance, why: &str) -> Judgement {
     let metrics = base.metrics.iter();
     let metrics = metrics.map(|(id, metric)| (id.clone(), as_on_the_base(id, metric, policy)));

@@ -1,8 +1,10 @@
-//! A run, or the verdict on it, as JUnit XML: every item is a test case in the suite of its probe, and the verdict is a
-//! suite of its own with a test case for each gated metric. GitLab, Buildkite, CircleCI, Jenkins and Azure show that form.
+//! A run, or its verdict, as JUnit XML: every item is a test case in the suite of its probe, and the verdict is a
+//! separate suite with a test case for each gated metric. GitLab, Buildkite, CircleCI, Jenkins and Azure can show this
+//! format.
 //!
-//! A test case fails only where it fails the job: what noise may explain is no failure here either. It passes only where it
-//! was measured: an item that is gone, or that has no value where the base has one, is skipped with the reason.
+//! A test case fails only if it fails the job: a change that noise may explain is not a failure here either. A test
+//! case passes only if it was measured: an item that is gone, or that has no value although the base has one, is
+//! skipped with the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,17 +19,17 @@ use crate::verdict::Reason;
 use kelvin_page::{Tone, listed, safe};
 use kelvin_record::{AnySection, Metric, SectionKind, probe_of};
 
-/// The most characters of a message.
+/// How many characters a message has at most.
 const MESSAGE: usize = 300;
 
-/// What became of a test case.
+/// The outcome of a test case.
 enum Outcome {
     Passed,
-    /// With why.
+    /// It failed, for this reason.
     Failed(String),
-    /// It has no result, with why.
+    /// The test case has no result, for this reason.
     Error(String),
-    /// Nothing can be said of it, with why.
+    /// The result of the test case is unknown, for this reason.
     Open(String),
 }
 
@@ -39,7 +41,7 @@ struct Case {
     properties: Vec<(String, String)>,
 }
 
-/// The report as JUnit XML, with the verdict where there is one.
+/// The report as JUnit XML, with the verdict if there is one.
 pub fn to_junit(report: &Report, judged: Option<&Judgement>) -> String {
     let mut suites: Vec<(String, Vec<Case>)> = Vec::new();
     suites.extend(judged.map(|judgement| ("verdict".to_owned(), verdict(judgement))));
@@ -98,7 +100,7 @@ fn verdict(judgement: &Judgement) -> Vec<Case> {
         outcome: match (verdict.passed, verdict.verdict, tone) {
             (false, ..) => Outcome::Failed(words),
             (true, word, Tone::Calm) if word.is_fine() => Outcome::Passed,
-            // A pass on what is left of the items, or under rules of the change itself, is no plain one.
+            // A pass on the remaining items only, or under rules of the change itself, is not a full pass.
             (true, ..) => Outcome::Open(words),
         },
         properties: vec![("verdict".to_owned(), verdict.verdict.as_str().to_owned())],
@@ -127,12 +129,12 @@ fn verdict(judgement: &Judgement) -> Vec<Case> {
     cases
 }
 
-/// What fails the job, by metric and item.
+/// The metrics and items that fail the job.
 #[derive(Default)]
 struct Failing<'j> {
-    /// The metrics that do.
+    /// The failing metrics.
     metrics: BTreeSet<&'j str>,
-    /// The items that are broken.
+    /// The broken items.
     broken: BTreeSet<(&'j str, &'j str)>,
     cases: &'j [CaseChange],
 }
@@ -153,7 +155,7 @@ impl<'j> Failing<'j> {
         }
     }
 
-    /// Why an item of a probe is a part of what fails the job, in a sentence each.
+    /// Why an item of a probe contributes to the failure of the job, in one sentence per reason.
     fn of_item(&self, probe: &str, item: &str) -> Vec<String> {
         let here = |metric: &str| probe_of(metric) == probe;
         let mut told: BTreeMap<&str, String> = BTreeMap::new();
@@ -312,7 +314,7 @@ fn counts<'c>(cases: impl Iterator<Item = &'c Case>) -> String {
     format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"")
 }
 
-/// A text for XML 1.0, which has no place for most control characters, not even escaped.
+/// A text for XML 1.0, which does not allow most control characters, not even escaped.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

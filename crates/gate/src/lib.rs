@@ -1,6 +1,6 @@
-//! The gate: tells a drop from noise, and decides by its policy whether the head may pass.
+//! The gate: distinguishes a drop from noise, and decides by its policy whether the head may pass.
 //!
-//! A caller calls [`Gate::next`] until it returns a verdict, and makes the runs that it asks for in between.
+//! A caller calls [`Gate::next`] until it returns a verdict, and makes the requested runs in between.
 
 pub mod align;
 pub mod answers;
@@ -56,16 +56,16 @@ use verdict::{BrokenCase, Verdict};
 pub struct Gate<'a> {
     policy: &'a Policy,
     means: Means,
-    /// Why the two sides cannot be compared; none where they can.
+    /// Why the two sides cannot be compared; none if they can.
     incomparable: Option<String>,
     looks: Looks,
-    /// Whether the pipeline answered repeats of the head from memory.
+    /// Whether the pipeline answered repeats of the head from its own cache.
     are_kept: bool,
     /// Whether the reports are finished, and their run has already run doubtful cases again.
     was_rerun_before: bool,
-    /// The looks at the governing types of each probe that declares any.
+    /// The looks at the governing types of each probe that declares governing types.
     types: BTreeMap<String, governing::SuiteLooks>,
-    /// How many re-runs were requested, for whatever reason.
+    /// How many re-runs were requested, for any reason.
     asked: usize,
     /// Whether a re-run of the missing values was requested.
     asked_missing: bool,
@@ -85,8 +85,8 @@ pub enum Next {
 }
 
 impl<'a> Gate<'a> {
-    /// A gate with a policy. `base`: whether the base is stored and can be run again beside the head. `head`: whether
-    /// the head can be run again. `incomparable`: why the two cannot be compared.
+    /// A gate with a policy. `base`: whether the base is stored and can be run again together with the head. `head`:
+    /// whether the head can be run again. `incomparable`: why the two cannot be compared.
     pub fn new(policy: &'a Policy, head: bool, base: bool, incomparable: Option<String>) -> Self {
         let by_threshold = policy.rule == Rule::Threshold;
         let means = Means {
@@ -101,7 +101,7 @@ impl<'a> Gate<'a> {
             policy,
             means,
             incomparable,
-            // The loss of cases is judged for the comparison as a whole, and so not by the looks.
+            // The loss of cases is judged for the whole comparison, not by the looks.
             looks: Looks::new(means, policy.is_exact(), 1.0),
             are_kept: false,
             was_rerun_before: false,
@@ -113,14 +113,14 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// Says whether the pipeline answered repeats of the head from memory.
+    /// Sets whether the pipeline answered repeats of the head from its own cache.
     pub fn answers_are_kept(&mut self, are_kept: bool) {
         self.are_kept = are_kept;
         self.looks.answers_are_kept(are_kept);
     }
 
-    /// Says that the reports are finished, and that their run has already run doubtful cases again. Whatever is open in
-    /// them counts as open after re-runs, although nothing is run here.
+    /// Records that the reports are finished, and that their run has already run doubtful cases again. If the result is
+    /// still open, it counts as open after re-runs, although this gate itself makes no re-runs.
     pub const fn was_rerun_before(&mut self) {
         self.was_rerun_before = true;
     }
@@ -164,7 +164,7 @@ impl<'a> Gate<'a> {
         if !cases.is_empty() {
             return Next::Rerun(of_head(cases));
         }
-        // The verdict needs the decisions alone, and takes as much memory as these values.
+        // The verdict needs only the decisions, and takes as much memory as these values.
         drop(gated);
         Next::Verdict(Box::new(self.verdict(
             comparison,
@@ -173,7 +173,7 @@ impl<'a> Gate<'a> {
         )))
     }
 
-    /// The verdict when no further run is possible: whatever is open stays open.
+    /// The verdict if no more runs are possible: everything that is open stays open.
     pub fn give_up(&mut self, comparison: &Comparison<'_>) -> Verdict {
         let types = self.types_as_they_are(comparison);
         let gated: BTreeMap<String, GatedMetric> =
@@ -227,8 +227,7 @@ impl<'a> Gate<'a> {
         .verdict(broken)
     }
 
-    /// The values that the base has and the head lacks, to be run again once: calls that failed by bad luck then
-    /// succeed.
+    /// Requests the values that the base has and the head lacks, once: calls that failed by bad luck then succeed.
     fn missing_rerun(&self, comparison: &Comparison<'_>) -> WantedRepeats {
         let can_rerun = self.means.head_runs > 1 && !self.policy.is_exact();
         if self.asked_missing || !can_rerun || self.incomparable.is_some() {
@@ -247,7 +246,7 @@ impl<'a> Gate<'a> {
     ///
     /// # Errors
     ///
-    /// The runs that are needed before they are decided.
+    /// Fails with the runs that are needed before the types are decided.
     fn look_at_types(
         &mut self,
         comparison: &Comparison<'_>,
@@ -278,7 +277,7 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// The decisions about the types where no further run is possible.
+    /// The decisions about the types if no more runs are possible.
     fn types_as_they_are(&self, comparison: &Comparison<'_>) -> BTreeMap<String, TypeDecision> {
         let suites = self.suites(comparison).into_iter();
         let decided = suites.flat_map(|(probe, pairs)| {
@@ -317,7 +316,7 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// The looks at the cases of the same name, for every metric whose inputs changed.
+    /// The looks at the cases with the same name, for every metric whose inputs changed.
     fn unpaired(&self, comparison: &Comparison<'_>) -> BTreeMap<String, unpaired::SameNames> {
         let gated = self.subjects(comparison, Attention::Gate).count();
         comparison
@@ -331,8 +330,8 @@ impl<'a> Gate<'a> {
             .collect()
     }
 
-    /// The cases to run again, once, where the cases of the same name are worse than allowed. A
-    /// pipeline that is declared deterministic would give the same answers again.
+    /// The cases to run again if the cases with the same name are worse than allowed; this happens once. A pipeline
+    /// that is declared deterministic would give the same answers again.
     fn unpaired_rerun(&self, comparison: &Comparison<'_>, gated: usize) -> WantedRepeats {
         let mut cases = BTreeMap::new();
         let runs = self.means.head_runs.min(unpaired::MOST_RUNS);
@@ -378,7 +377,7 @@ impl<'a> Gate<'a> {
             .filter(|(_, subject)| !subject.cases.is_empty())
     }
 
-    /// The metrics that the configuration demands of every item and whose mean is not gated.
+    /// The metrics that the configuration requires of every item and whose mean is not gated.
     fn declared(&self, comparison: &Comparison<'_>) -> BTreeMap<String, GatedMetric> {
         let metrics = comparison.metrics.iter();
         let declared = metrics
@@ -400,12 +399,12 @@ impl<'a> Gate<'a> {
         declared.collect()
     }
 
-    /// Whether this is the only look at these runs: none of them was chosen by what others have shown.
+    /// Whether this is the only look at these runs: no run was chosen because of the results of earlier runs.
     const fn is_the_only_look(&self) -> bool {
         self.means.head_runs < 2 && self.asked == 0 && !self.was_rerun_before
     }
 
-    /// The cases that broke or may have broken, and the runs that are needed before that can be said.
+    /// The cases that broke or may have broken, and the runs that are needed before that can be decided.
     fn broken(
         &self,
         comparison: &Comparison<'_>,
@@ -418,8 +417,8 @@ impl<'a> Gate<'a> {
         }
         let declared = self.declared(comparison);
         let mut all: Vec<(&String, &GatedMetric)> = subjects.iter().chain(&declared).collect();
-        // An item without an answer has no values either, and one that breaks what is demanded of it is worse in other
-        // metrics too: each is told once, by the first of these.
+        // An item without an answer also has no values, and one that breaks a requirement is worse in other metrics
+        // too: each is reported once, by the first of these metrics.
         all.sort_by_key(|(id, subject)| {
             let is_declared = comparison.metrics[id.as_str()].is_declared;
             (!subject.is_failure_rate, !is_declared)
@@ -431,7 +430,7 @@ impl<'a> Gate<'a> {
                 is_declared: pair.is_declared || pair.is_failure_rate,
                 by_rank: pair.by_rank,
             };
-            // Where the metric is a regression already, no case is run again to say so about single cases.
+            // If the metric is already a regression, no case is run again just to report single cases.
             let regressed = decisions
                 .get(id)
                 .and_then(|decision| decision.look.as_ref().ok())
@@ -442,7 +441,7 @@ impl<'a> Gate<'a> {
                 true => guard.together(&subject.cases).into_iter().collect(),
                 false => BTreeMap::new(),
             };
-            // Where too much is missing, the metric itself reports that.
+            // If too much is missing, the metric itself reports that.
             let is_lacking = pair
                 .coverage
                 .whole
@@ -464,7 +463,7 @@ impl<'a> Gate<'a> {
                 let (certain, bad, runs) = match found {
                     BrokenFinding::Clear => continue,
                     BrokenFinding::Suspected { .. } if regressed => continue,
-                    // The failure rate itself reports that there is no answer.
+                    // The failure rate itself reports missing answers.
                     _ if regressed && subject.is_failure_rate => continue,
                     _ if is_told(&broken, name, id) => continue,
                     BrokenFinding::Rerun(runs) => {
@@ -495,13 +494,13 @@ fn is_told(broken: &[BrokenCase], case: &str, metric: &str) -> bool {
     broken.any(|one| one.certain && one.case == case && probe_of(&one.metric) == probe_of(metric))
 }
 
-/// Whether a metric is judged by the swaps of a governing type, and not by its mean.
+/// Whether a metric is judged by the swaps of a governing type, not by its mean.
 fn is_of_type(comparison: &Comparison<'_>, id: &str) -> bool {
     let mut types = comparison.answers.values().flat_map(|pairs| &pairs.types);
     types.any(|(_, metric)| metric == id)
 }
 
-/// A re-run of the head alone.
+/// A re-run of the head only.
 fn of_head(cases: WantedRepeats) -> Rerun {
     Rerun {
         base: WantedRepeats::new(),

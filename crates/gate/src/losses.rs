@@ -1,4 +1,4 @@
-//! The words for withdrawn, lost and edited inputs.
+//! Describes withdrawn, lost and edited inputs in words.
 
 use super::sentence::{cells, name, names, percent};
 use crate::compare::Turnover;
@@ -18,7 +18,7 @@ pub(super) fn withdrawn(types: &[String], lost: usize) -> String {
     )
 }
 
-/// How much was lost, of everything or of one type.
+/// How much was lost, in total or of one type.
 pub(super) fn missing(
     (lost, of): (usize, usize),
     of_type: Option<&str>,

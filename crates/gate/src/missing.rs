@@ -1,17 +1,16 @@
-//! Missing values of the head count as the worst possible values, unless the base misses as many. A
-//! mean over the remaining values would show no change.
+//! Missing values of the head count as the worst possible values, unless equally many are missing on the base. A mean
+//! over the remaining values would not show the loss.
 
 use super::look::{GUARD, Look};
 use crate::compare::{CellPair, Change, MetricPair, loss};
 use kelvin_base::stats::ln_beta;
 use kelvin_record::{Repeats, Wanted, WantedRepeats};
 
-/// The most runs of an input that the base answered and the head did not, before it counts as missing: calls that
-/// failed by bad luck then succeed.
+/// The maximum number of runs of an input that the base answered and the head did not, before it counts as missing:
+/// calls that failed by bad luck then succeed.
 const RUNS: usize = 3;
 
-/// Runs without a value are noise of the base if chance makes a difference like this with at least
-/// this probability.
+/// Runs without a value are noise of the base if chance produces such a difference with at least this probability.
 const CHANCE: f64 = 0.01;
 
 /// The missing part of a metric, after the failed runs were repeated.
@@ -23,7 +22,7 @@ pub(super) struct Missing {
     pub(super) count: usize,
     /// The number of all cells or runs.
     pub(super) of: usize,
-    /// The drop of the metric if all missing values were the worst value; none where there is no worst value.
+    /// The drop of the metric if all missing values were the worst value; none if there is no worst value.
     pub(super) drop: Option<f64>,
 }
 
@@ -60,15 +59,15 @@ pub(super) fn rerun(metrics: &[&MetricPair<'_>]) -> WantedRepeats {
     wanted
 }
 
-/// Whether the base has a value for a cell, and the head was asked but has none.
+/// Whether the base has a value for a cell, and the head was run but has none.
 fn is_lost(cell: &CellPair<'_>) -> bool {
     let has = |values: &[Option<f64>]| values.iter().any(Option::is_some);
     has(cell.base) && !has(cell.head) && cell.head.len() < RUNS
 }
 
 impl Missing {
-    /// The missing part of a metric that was looked at; none where nothing is missing beyond the noise of the base.
-    /// `max_drop` is not used here: the caller compares.
+    /// The missing part of a metric that was looked at; none if the missing part is not larger than the noise of the
+    /// base explains. `max_drop` is not used here: the caller compares.
     pub(super) fn of(pair: &MetricPair<'_>, look: &Look) -> Option<Self> {
         let whole = &pair.coverage.whole;
         let (cells, of_cells) = (whole.lost, whole.base);
@@ -101,11 +100,11 @@ impl Missing {
     }
 }
 
-/// The share of runs without a value on the head beyond that of the base, and the number of these runs; none where
-/// chance explains them.
+/// The share of runs without a value on the head beyond that of the base, and the number of these runs; none if chance
+/// explains them.
 fn runs(pair: &MetricPair<'_>) -> Option<(f64, (usize, usize))> {
     let (mut base, mut head) = ((0, 0), (0, 0));
-    // Inputs that one side never answered count too: otherwise a side that was run once would have no such runs.
+    // Inputs that one side never answered count too: a side with a single run would otherwise have no such runs.
     for cell in pair.cases.values().flat_map(|case| case.cells.iter()) {
         let count = |(without, all): (usize, usize), values: &[Option<f64>]| {
             let here = values.iter().filter(|value| value.is_none()).count();
@@ -122,8 +121,8 @@ fn runs(pair: &MetricPair<'_>) -> Option<(f64, (usize, usize))> {
     (share > 0.0).then_some((share, head))
 }
 
-/// The probability that chance gives the head at least so many of all hits (Fisher, "The logic of inductive inference",
-/// Journal of the Royal Statistical Society 98, 1935).
+/// The probability that by chance the head gets at least this many of all hits (Fisher, "The logic of inductive
+/// inference", Journal of the Royal Statistical Society 98, 1935).
 fn fisher((base, of_base): (usize, usize), (head, of_head): (usize, usize)) -> f64 {
     let ln_choose =
         |n: usize, k: usize| -((n + 1) as f64).ln() - ln_beta((n - k + 1) as f64, (k + 1) as f64);
@@ -137,9 +136,9 @@ fn fisher((base, of_base): (usize, usize), (head, of_head): (usize, usize)) -> f
     (head..=most).map(term).sum()
 }
 
-/// Whether so many more items were lost than won that chance does not explain it.
+/// Whether chance cannot explain how many more items were lost than won.
 pub(super) fn is_beyond_chance(lost: usize, won: usize) -> bool {
-    /// At this level the sign test leaves no doubt: twenty items lost and none won.
+    /// At this level the sign test leaves no doubt: it corresponds to twenty items lost and none won.
     const NO_DOUBT: f64 = 1e-6;
     let n = lost + won;
     let ln_half = n as f64 * 0.5_f64.ln();
@@ -148,7 +147,7 @@ pub(super) fn is_beyond_chance(lost: usize, won: usize) -> bool {
     lost > won && tail <= NO_DOUBT
 }
 
-/// The lost and the won items: those that are worse or better than on the base by half of the scale or more; for
+/// The lost and the won items: those that are worse or better than on the base by at least half of the scale; for
 /// ranks, those that were found on one side only.
 pub(super) fn lost_and_won<'a>(pair: &MetricPair<'a>) -> (Vec<&'a str>, usize) {
     const HALF: f64 = 0.5;

@@ -1,4 +1,4 @@
-//! The limits of the gate, and what it does in doubt.
+//! The limits of the gate, and its rules for cases of doubt.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use kelvin_record::settings::{
 };
 use kelvin_record::settings::{MetricRule, OnSuspected as OnSuspectedSetting};
 
-/// The limits of the gate, and what it does in doubt.
+/// The limits of the gate, and its rules for cases of doubt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// The limit of a drop, in the metric's own unit, at least 0. A larger drop is a regression.
     pub max_drop: f64,
-    /// How a drop is told from noise.
+    /// How a drop is distinguished from noise.
     pub rule: Rule,
-    /// Whether every item has to be answered as on the base.
+    /// Whether every item must have the same answer as on the base.
     pub same_answers: bool,
     /// The exceptions for single metrics, by id.
     pub metrics: BTreeMap<String, MetricPolicy>,
@@ -28,14 +28,13 @@ pub struct Policy {
     pub on_broken_case: Effect,
     /// The effect of a gated metric that was not measured.
     pub on_unmeasured: Effect,
-    /// The share of a metric's cells, in all and of each governing type, that may be lost; in
-    /// `[0, 1]`.
+    /// The share of a metric's cells that may be lost, in total and of each governing type; in `[0, 1]`.
     pub max_missing: f64,
-    /// The effect of cases that were edited so that little of a metric can be paired.
+    /// The effect of so many edited cases that little of a metric can be paired.
     pub on_edited: Effect,
     /// The effect of a missing baseline.
     pub on_no_baseline: Effect,
-    /// Whether the pipeline is declared deterministic: then one run tells.
+    /// Whether the pipeline is declared deterministic: then one run is enough.
     pub deterministic: bool,
     /// The limits for the re-runs.
     pub budget: RerunBudget,
@@ -56,10 +55,10 @@ pub enum Rule {
 pub struct MetricPolicy {
     /// The limit for this metric, which replaces the general limit.
     pub max_drop: Option<f64>,
-    /// Whether it is gated, whatever its report says.
+    /// Whether the metric is gated, regardless of its report.
     pub policy: Option<Attention>,
-    /// The worst value that the head may have, whatever the value of the base is: a floor where higher is
-    /// better, a ceiling where lower is.
+    /// The worst value that the head may have, regardless of the base: a minimum if higher is better, a maximum if
+    /// lower is better.
     pub min: Option<f64>,
 }
 
@@ -90,20 +89,20 @@ pub enum Effect {
 /// The effect of a drop that noise may explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnSuspected {
-    /// It fails where no case was run again, and warns where the re-runs were made.
+    /// A doubtful result fails if no case was run again, and leads to a warning if re-runs were made.
     Auto,
-    /// The same effect in either case.
+    /// The same effect in both situations.
     Always(Effect),
 }
 
-/// The limits for the re-runs; the caller that makes them counts.
+/// The limits for the re-runs; the caller counts the re-runs, because it makes them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RerunBudget {
-    /// The most runs of a case on the head, including the first; 1 allows no re-run.
+    /// The maximum number of runs of a case on the head, including the first; 1 allows no re-run.
     pub head_repeats: usize,
-    /// The most invocations of all re-runs together.
+    /// The maximum number of invocations for all re-runs together.
     pub calls: Option<usize>,
-    /// The most minutes that all re-runs together may take.
+    /// The maximum time for all re-runs together, in minutes.
     pub minutes: Option<f64>,
 }
 
@@ -138,7 +137,7 @@ impl From<&MetricRule> for MetricPolicy {
 }
 
 impl Policy {
-    /// Whether a drop is judged as if nothing ever varied.
+    /// Whether a drop is judged as if answers never varied.
     pub fn is_exact(&self) -> bool {
         self.deterministic || self.rule == Rule::Threshold
     }
@@ -218,7 +217,7 @@ impl Policy {
         self.attention_to(id, metric.gated)
     }
 
-    /// The same for a metric of one report; `gated`: what the report says.
+    /// The attention that a metric of one report gets; `gated`: whether the report says that it is gated.
     pub fn attention_to(&self, id: &str, gated: bool) -> Attention {
         let rule = self.metrics.get(id);
         let has_limit = rule.is_some_and(|rule| rule.max_drop.is_some() || rule.min.is_some());

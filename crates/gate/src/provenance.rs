@@ -91,7 +91,7 @@ impl fmt::Display for KeptArtifact {
 }
 
 impl fmt::Display for Provenance {
-    /// One line: "base 3f2a1c0, from branch kelvin-reports, 2 commits behind, 4 days old".
+    /// The provenance in one line: "base 3f2a1c0, from branch kelvin-reports, 2 commits behind, 4 days old".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.commit {
             Some(commit) => write!(f, "base {}", &commit[..commit.len().min(7)])?,

@@ -1,5 +1,5 @@
-//! The same measurement read in other ways: by the labels of the other side, where the change edits labels, and with
-//! the unknown part as good as it can be. No call is made for it.
+//! Evaluates the same measurement in other ways: with the labels of the other side, if the change edits labels, and
+//! with the best possible values for the unknown part. No calls are made for this.
 
 use std::collections::BTreeSet;
 
@@ -17,20 +17,20 @@ use kelvin_record::{ComparedSide, ItemComparison, ItemComparisons, Viewpoint};
 /// The two reports to read.
 #[derive(Clone, Debug)]
 pub struct Readings<'a> {
-    /// The policy, which decides what follows from a drop.
+    /// The policy, which decides about the effect of a drop.
     pub policy: &'a Policy,
-    /// The report that the change is compared with.
+    /// The report with which the change is compared.
     pub base: &'a Report,
     /// The report of the change.
     pub head: &'a Report,
-    /// Why the two cannot be compared; none where they can.
+    /// Why the two cannot be compared; none if they can.
     pub incomparable: Option<String>,
 }
 
 impl Readings<'_> {
-    /// Takes a verdict by the labels of the base. Where the change edits labels, a verdict by its own labels is made
-    /// too; the worse verdict counts and is reported first. A drop that may come from the unknown part decides nothing.
-    /// Returns the reading that counts.
+    /// Settles a verdict that was made with the labels of the base. If the change edits labels, a verdict with its own
+    /// labels is made too; the worse verdict counts and is reported first. A drop that may come from the unknown part
+    /// decides nothing. Returns the reading that counts.
     pub fn settle(&self, mut verdict: Verdict) -> (Verdict, Viewpoint) {
         let by_base = Viewpoint::default();
         let comparisons = align_by(self.base, self.head, by_base).comparisons;
@@ -50,7 +50,7 @@ impl Readings<'_> {
         let this = format!("this change edits {edited}");
         let is_bad = |verdict: &Verdict| verdict.verdict >= Word::Inconclusive;
         if own.verdict > verdict.verdict {
-            // Nothing was run again for these labels, so an open verdict may be noise.
+            // No cases were run again for these labels, so an open verdict may be due to noise.
             if own.verdict == Word::Inconclusive {
                 own.let_pass();
             }
@@ -78,7 +78,7 @@ impl Readings<'_> {
         (verdict, by_base)
     }
 
-    /// The verdict of the existing runs, with the two sides in one of the readings.
+    /// The verdict on the existing runs, with the two sides in one of the readings.
     fn still(&self, aligned: &AlignedReports) -> Verdict {
         let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
         let comparison = compare(&old, &new);
@@ -95,7 +95,7 @@ impl Readings<'_> {
         }
     }
 
-    /// Leaves metrics open that would be within their limits if the whole unknown part were as good as it can be.
+    /// Leaves metrics open that would be within their limits with the best possible values for the unknown part.
     fn soften(&self, verdict: &mut Verdict, reading: Viewpoint) {
         if verdict.passed && verdict.verdict != Word::Regression {
             return;
@@ -114,7 +114,7 @@ impl Readings<'_> {
             return;
         }
         let best = self.still(&aligned);
-        // This collects how far each metric fell, and how much of the drop is unknown.
+        // Collects how far each metric dropped, and how much of the drop is unknown.
         let mut shares: Vec<(String, f64, f64)> = Vec::new();
         let mut open = BTreeSet::new();
         for (id, metric) in &mut verdict.metrics {
@@ -226,8 +226,8 @@ impl Readings<'_> {
     }
 }
 
-/// Counts the edited items whose labels the change edits too, and describes their number in words;
-/// none where there is no such item.
+/// Counts the edited items whose labels the change edits too, and describes their number in words; none if there is no
+/// such item.
 fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String> {
     let mut told = Vec::new();
     for (name, comparison) in comparisons.named() {
@@ -247,9 +247,10 @@ fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String
     (!told.is_empty()).then(|| told.join(" and "))
 }
 
-/// What a pipeline that is no worse loses by the labels of the change: the first gated metric that they lower, else the
-/// first that they judge over fewer items. Either such labels are wrong or the pipeline is, and was on the base; and where
-/// a label is taken away, nothing tells any more whether that answer is right.
+/// A text on the loss of an unchanged pipeline with the labels of the change: the first gated metric that these labels
+/// lower, otherwise the first metric that they judge over fewer items. Either such labels are wrong, or the pipeline is
+/// wrong and was already wrong on the base. If a label was removed, it cannot be checked any more whether that answer
+/// is right.
 fn worse_labels(by_base: &Verdict, by_head: &Verdict) -> Option<String> {
     let gated = || {
         let metrics = by_base.metrics.iter();

@@ -1,4 +1,4 @@
-//! How a reader runs the gate again: a shell command, and its requirements.
+//! How a reader can run the gate again: a shell command, and its requirements.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,8 @@ pub struct Reproduction {
 }
 
 impl Reproduction {
-    /// The command, restricted to the case that a reader should look at first if that case was run in several
-    /// variants. One case with a single input is not enough to get the same verdict.
+    /// The command. It is restricted to the case that a reader should examine first, if that case was run in several
+    /// variants; one case with a single input is not enough to get the same verdict.
     pub fn command(&self, judgement: &Judgement) -> String {
         let worst = judgement.cases.iter().find(|case| case.is_worse());
         let worst = worst.filter(|case| {
@@ -44,7 +44,7 @@ impl Reproduction {
         words.join(" ")
     }
 
-    /// Where to run the command, and what it needs, as a sentence without its end.
+    /// Where to run the command, and what the command needs, as a sentence without its end.
     pub fn place(&self) -> String {
         let clone = match (&self.commit, self.dirty) {
             (Some(commit), false) => {
@@ -67,7 +67,7 @@ fn short(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }
 
-/// A word for a shell: unchanged where it is plain, otherwise in single quotes.
+/// A word for a shell: unchanged if it is plain, otherwise in single quotes.
 pub fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=,:+@%".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {

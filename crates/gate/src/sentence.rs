@@ -1,4 +1,5 @@
-//! One sentence for each reason: the metric, its two values, the cases that drove it, and how sure that is.
+//! Makes a sentence for each reason: the metric, its two values, the cases that caused the drop, and how certain the
+//! drop is.
 
 use super::governing::TypeDecision;
 use super::look::{BoundsSource, Look, UPPER_CONFIDENCE};
@@ -9,29 +10,29 @@ use kelvin_page::display;
 use kelvin_page::safe;
 use kelvin_record::{Direction, Nouns};
 
-/// Longer names are cut.
+/// Longer names are shortened.
 const LONGEST_NAME: usize = 60;
 
-/// The most cases that are named; further ones are counted.
+/// How many cases are named at most; the others are only counted.
 const MOST_NAMES: usize = 3;
 
 /// The parts of a sentence about a metric.
 pub(super) struct Subject<'a> {
     pub(super) id: &'a str,
-    /// The words for the items that the metric is measured on.
+    /// The words for the items on which the metric is measured.
     pub(super) nouns: &'a Nouns,
     pub(super) direction: Direction,
     pub(super) verdict: &'a MetricVerdict,
-    /// The look and how the looks ended, where there was one.
+    /// The look and how the looks ended, if there was one.
     pub(super) look: Option<(&'a Look, LooksEnding)>,
     pub(super) rule: Rule,
     /// The effect of a drop that noise may explain.
     pub(super) on_suspected: OnSuspected,
-    /// The minimum that was not reached, where there is one.
+    /// The minimum that was not reached, if there is one.
     pub(super) min: Option<f64>,
-    /// Why there is no value, in the words of the side that lacks it.
+    /// Why there is no value, in the words of the side without the value.
     pub(super) why: Option<&'a str>,
-    /// The decision about a governing type, where the metric is judged by its swaps.
+    /// The decision about a governing type, if the metric is judged by its swaps.
     pub(super) of_type: Option<&'a TypeDecision>,
 }
 
@@ -84,7 +85,7 @@ impl Subject<'_> {
         }
     }
 
-    /// The losses, where the rest was judged nevertheless.
+    /// A note on the lost values, if the rest was judged in spite of them.
     pub(super) fn losses(&self) -> String {
         let counts = &self.verdict.coverage;
         format!(
@@ -161,7 +162,7 @@ impl Subject<'_> {
                 Some(upper) if upper > 0.0 => format!(
                     ", at most {}{} with {} confidence",
                     display(upper),
-                    // After a movement for the better, the word would seem to describe that movement.
+                    // After an improvement, the word would seem to describe the improvement.
                     if look.drop > 0.0 { "" } else { " worse" },
                     percent(UPPER_CONFIDENCE)
                 ),
@@ -197,7 +198,7 @@ impl Subject<'_> {
         )
     }
 
-    /// The rule for a drop that noise may explain, and what would tell more.
+    /// The rule for a drop that noise may explain, and what would help to decide.
     fn rule_for_suspected(&self) -> &'static str {
         let ending = self.look.map(|(_, ending)| ending);
         match (self.on_suspected, ending) {
@@ -239,7 +240,7 @@ impl Subject<'_> {
         )
     }
 
-    /// The range of the drop, and why it stayed open.
+    /// The range of the drop, and why the metric stayed open.
     fn range_and_ending(&self, look: &Look, ending: LooksEnding) -> String {
         let range = match look.chance {
             Some(chance) => format!(": {}", of_chance(chance)),
@@ -284,7 +285,7 @@ impl Subject<'_> {
         )
     }
 
-    /// The cases that drove the drop.
+    /// The cases that caused the drop.
     fn driven(&self) -> String {
         let drivers = &self.verdict.drivers;
         if drivers.is_empty() {
@@ -321,7 +322,7 @@ pub(super) fn beyond(
     )
 }
 
-/// How likely chance makes a drop of single runs.
+/// The probability that chance produces a drop of single runs.
 fn of_chance(chance: f64) -> String {
     let shown = match chance < 0.000_1 {
         true => "below 0.0001".to_owned(),
@@ -370,8 +371,8 @@ fn after(ending: LooksEnding, look: &Look, verdict: &MetricVerdict, nouns: &Noun
     }
 }
 
-/// The factor by which the runs would have to grow to move the open bound to where it decides, if drop and noise are
-/// as they seem: the error shrinks with the square root of the runs. None for an impractical number.
+/// The factor by which the number of runs would have to grow so that the open bound decides, if drop and noise are as
+/// they seem: the error shrinks with the square root of the number of runs. None if the number is impractical.
 fn times_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
     const MOST: f64 = 10.0;
     let short = if look.drop > max_drop {
@@ -383,8 +384,8 @@ fn times_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
     (times.is_finite() && times > 1.0 && times <= MOST).then_some(times as u32)
 }
 
-/// The cases that broke in a metric, or those that may have broken. `of_failures`: whether the metric
-/// counts how often there was no answer.
+/// The cases that broke in a metric, or those that may have broken. `of_failures`: whether the metric counts missing
+/// answers.
 pub(super) fn broken(
     cases: &[&BrokenCase],
     nouns: &Nouns,
@@ -419,7 +420,7 @@ pub(super) fn broken(
     )
 }
 
-/// The sentence for new cases that do not meet the demand for every case.
+/// The sentence for new cases that do not meet the requirement for every case.
 pub(super) fn added_broken(cases: &[String], metric: &str, of_failures: bool) -> String {
     let (are, get, fail) = match cases.len() {
         1 => ("is", "gets", "fails"),
@@ -459,8 +460,8 @@ fn shown(value: Option<f64>) -> String {
     value.map_or_else(|| "null".to_owned(), display)
 }
 
-/// A share as a percentage with the digits that it needs, at most one. It is rounded down, so that nothing
-/// ever looks fully certain.
+/// A share as a percentage with at most one decimal. It is rounded down, so that no share ever looks completely
+/// certain.
 pub(super) fn percent(share: f64) -> String {
     let tenths = (1_000.0 * share + super::look::GUARD).floor();
     if tenths % 10.0 == 0.0 {

@@ -1,12 +1,12 @@
-//! A metric in the form for the looks: the values of both sides, as losses. Stored reports of the same code add
-//! their answers to those of the base.
+//! Prepares a metric for the looks: the values of both sides, as losses. The answers in stored reports of the same code
+//! are added to the answers of the base.
 
 use super::look::{Draws, PairedCase, PairedCell};
 use super::looks::GatedMetric;
 use crate::compare::{CasePair, CellPair, MetricPair, StoredMetric, loss};
 
-/// The values of other reports of the base's code for a metric, and whether they do not count any more for a case
-/// because its base was run beside the head.
+/// The values in other reports of the base's code for a metric, and a function: for a case whose base was run together
+/// with the head, it says that these values do not count any more.
 type Stored<'s, 'a> = (&'s [StoredMetric<'s, 'a>], &'s dyn Fn(&str) -> bool);
 
 /// The metric in the form for the looks.

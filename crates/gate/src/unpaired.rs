@@ -1,9 +1,8 @@
-//! Changed inputs: the cases of the same name are compared as a whole as well, each side with its
-//! own inputs.
+//! Changed inputs: the cases with the same name are also compared as a whole, each side with its own inputs.
 //!
-//! Edited cases have no pairs, so a drop in them would not show in the pairs. Since the inputs differ,
-//! repeats do not tell the whole noise, and even a pipeline that is deterministic is not exact here: the noise
-//! is taken from the differences between the cases.
+//! Edited cases have no pairs, so the pairs cannot show a drop in them. Since the inputs differ, repeats do not show
+//! all of the noise, and even a deterministic pipeline is not exact here: the noise is estimated from the differences
+//! between the cases.
 
 use super::look::{self, Look, LookOutcome, LookSettings, Noise, PairedCase, PairedCell};
 use super::policy::{Policy, Rule};
@@ -16,13 +15,13 @@ const ALPHA: f64 = 0.05;
 /// With fewer moved cases than this, there is no regression.
 const FEWEST_MOVED: usize = 5;
 
-/// How often a case that moved is run before a drop is called.
+/// How often a case that moved is run before a drop is reported.
 pub(super) const MOST_RUNS: usize = 5;
 
-/// With fewer paired cases than this, the pairs tell little.
+/// With fewer paired cases than this, the pairs show little.
 const FEWEST_PAIRED: usize = 5;
 
-/// The result of comparing the cases of the same name.
+/// The result of comparing the cases with the same name.
 #[derive(Clone, Debug)]
 pub(super) struct SameNames {
     /// The names of the cases.
@@ -36,16 +35,16 @@ pub(super) const fn has_turned(pair: &MetricPair<'_>) -> bool {
     pair.coverage.whole.turned > 0
 }
 
-/// Whether so much has changed that the pairs alone tell little: less than half of the base's cells
-/// can be paired, or fewer than five cases. A base of fewer cases is small, and nothing has changed that: there it is
-/// a case that cannot be paired.
+/// Whether so much has changed that the pairs alone are not enough for a conclusion: less than half of the base's cells
+/// can be paired, or fewer than five cases. If the base itself has fewer cases, one case that cannot be paired is
+/// enough.
 pub(super) fn is_thin(pair: &MetricPair<'_>) -> bool {
     let whole = &pair.coverage.whole;
     let few = pair.coverage.cases < FEWEST_PAIRED.min(pair.coverage.base_cases);
     has_turned(pair) && (2 * whole.paired < whole.base || few)
 }
 
-/// Looks at the cases of the same name; none where no input changed, or nothing can be compared.
+/// Looks at the cases with the same name; none if no input changed, or no comparison is possible.
 pub(super) fn look(
     pair: &MetricPair<'_>,
     policy: &Policy,
@@ -83,7 +82,7 @@ pub(super) fn look(
     Some(SameNames { names, look })
 }
 
-/// The cases whose input differs on the head, each as a whole: demands on every case hold for them too.
+/// The cases whose input differs on the head, each as a whole: requirements for every case apply to them too.
 pub(super) fn edited(pair: &MetricPair<'_>) -> Vec<(String, PairedCase)> {
     let edited = pair.cases.iter().filter_map(|(name, case)| {
         let whole = case.unpaired.as_ref().filter(|_| case.cells.is_empty())?;
@@ -110,7 +109,7 @@ fn as_case(pair: &MetricPair<'_>, whole: &Unpaired) -> PairedCase {
 }
 
 impl SameNames {
-    /// Whether the drop exceeds the limit, by noise or not.
+    /// Whether the drop exceeds the limit, regardless of noise.
     pub(super) fn is_beyond(&self) -> bool {
         matches!(
             self.look.reason,
@@ -118,7 +117,7 @@ impl SameNames {
         )
     }
 
-    /// The cases to run again before a drop is called: those that moved, better or worse.
+    /// The cases to run again before a drop is reported: those that moved, better or worse.
     pub(super) fn moved(&self, runs: usize) -> WantedRepeats {
         let shares = self.names.iter().zip(&self.look.shares);
         shares

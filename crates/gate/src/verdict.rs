@@ -234,7 +234,7 @@ pub struct BrokenCase {
 }
 
 impl MetricVerdict {
-    /// How far the drop exceeds the limit; none where it does not.
+    /// By how much the drop exceeds the limit; none if it does not exceed it.
     pub fn beyond(&self) -> Option<f64> {
         let beyond = match &self.swaps {
             Some(swaps) => swaps.drop - swaps.limit,
@@ -243,9 +243,9 @@ impl MetricVerdict {
         (beyond > GUARD).then_some(beyond)
     }
 
-    /// The order in which people are told of metrics, the least first: drops beyond their limit, the certain ones
-    /// before those that noise may explain, and the furthest beyond first; then metrics that are below their
-    /// minimum, were not measured, or are open; then the rest, the largest drop first.
+    /// The order in which metrics are reported, smallest first. First come drops beyond their limit: the certain ones
+    /// before those that noise may explain, and the largest excess first. Then come metrics that are below their
+    /// minimum, were not measured, or are open; then the others, the largest drop first.
     pub fn rank(&self) -> Rank {
         let (urgency, size) = match (self.verdict, self.cause, self.beyond()) {
             (Word::Regression | Word::PendingApproval, _, Some(beyond)) => (Urgency::Drop, beyond),
@@ -265,7 +265,7 @@ impl MetricVerdict {
     }
 }
 
-/// The place of a finding among those that people are told; the least comes first.
+/// The position of a finding in the order of reporting; the smallest comes first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rank {
     /// The kind of the finding.
@@ -274,14 +274,14 @@ pub struct Rank {
     pub size: f64,
 }
 
-/// The kinds of findings in the order in which people want to hear of them.
+/// The kinds of findings, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     /// A drop beyond the limit and beyond noise.
     Drop,
     /// A drop beyond the limit that noise may explain.
     Suspected,
-    /// A value below the minimum, without such a drop.
+    /// A value below the minimum, without a drop beyond the limit.
     Minimum,
     /// A case that broke completely.
     Broken,
@@ -289,7 +289,7 @@ pub enum Urgency {
     Unmeasured,
     /// A doubt that needs attention: a case that may have broken, or cases that were lost.
     Doubt,
-    /// A drop that is not ruled out.
+    /// A drop that cannot be excluded.
     Open,
     /// No finding.
     None,
@@ -309,7 +309,7 @@ impl Rank {
 }
 
 impl Word {
-    /// The word that is written everywhere.
+    /// The word in reports and messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -323,14 +323,14 @@ impl Word {
         }
     }
 
-    /// Whether nothing speaks against the change: it was compared and is not worse, or it cannot be worse.
+    /// Whether no result counts against the change: it was compared and is not worse, or it cannot be worse.
     pub const fn is_fine(self) -> bool {
         matches!(self, Self::Pass | Self::Unaffected)
     }
 }
 
 impl Verdict {
-    /// The words for the items that a metric is measured on.
+    /// The words for the items on which a metric is measured.
     pub fn nouns_of(&self, metric: &str) -> Nouns {
         let nouns = self.nouns.get(probe_of(metric));
         nouns.cloned().unwrap_or_default()
@@ -369,13 +369,13 @@ impl Verdict {
         }
     }
 
-    /// A verdict where nothing is known of the change, with the reason.
+    /// A verdict for a change without any known result, with the reason.
     pub fn unmeasured(text: impl Into<String>) -> Self {
         Self::without_base(Word::Unmeasured, Effect::Fail, text)
     }
 
-    /// Adds a warning from the alignment of two runs. `is_open`: whether it leaves the verdict
-    /// open, so that nothing passes silently; a worse verdict stays.
+    /// Adds a warning from the alignment of two runs. `is_open`: whether it makes a passing verdict open, so that no
+    /// change passes unnoticed; a worse verdict stays.
     fn warn(&mut self, text: String, is_open: bool) {
         let comes_first = |reason: &&Reason| {
             let code = reason.code;
@@ -411,13 +411,13 @@ impl Verdict {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// The edits of the change to cases, queries and other items, for a headline; none where there are none.
+    /// The edits of the change to cases, queries and other items, for a headline; none if there are none.
     pub fn edits(&self) -> Option<String> {
         let told: Vec<String> = self.turnover.values().filter_map(losses::edits).collect();
         (!told.is_empty()).then(|| told.join("; "))
     }
 
-    /// Whether a gated metric rests on few pairs because inputs changed.
+    /// Whether a gated metric is based on few pairs because inputs changed.
     pub fn is_thin(&self) -> bool {
         self.metrics
             .values()
@@ -434,7 +434,7 @@ impl Verdict {
         self.has_removed_items() || self.tells(ReasonCode::LostInputs)
     }
 
-    /// The governing types whose loss this suite could not show, so that a pass says nothing about them.
+    /// The governing types whose loss this suite could not detect, so that a pass does not cover them.
     pub fn unseen_types(&self) -> impl Iterator<Item = &str> {
         let swaps = self
             .metrics
@@ -445,7 +445,7 @@ impl Verdict {
             .map(|swaps| swaps.of_type.as_str())
     }
 
-    /// The governing types that decide now but did not on the base.
+    /// The governing types that decide now but did not decide on the base.
     pub fn new_types(&self) -> impl Iterator<Item = &str> {
         let swaps = self
             .metrics
@@ -490,8 +490,7 @@ impl Verdict {
         cases.any(|case| case.certain && case.metric == metric)
     }
 
-    /// The metrics that people are shown, by their rank: gated ones, then those that warn, then
-    /// those that are shown only.
+    /// The metrics that are shown, by rank: gated ones, then those that warn, then those that are only shown.
     pub fn shown(&self) -> Vec<(&String, &MetricVerdict)> {
         let mut shown: Vec<(&String, &MetricVerdict)> = self
             .metrics

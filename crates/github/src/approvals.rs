@@ -1,5 +1,5 @@
-//! The facts behind an approval: the events of labels, the rights of a person, the configuration of a branch, and the
-//! authors of a pull request. This module also runs a job again.
+//! The facts behind an approval: label events, the rights of a person, the configuration of a branch, and the authors
+//! of a pull request. This module also runs a job again.
 
 use anyhow::Context as _;
 use base64::Engine as _;
@@ -19,13 +19,13 @@ pub struct LabelEvent {
     pub id: u64,
     /// The kind of the event: `labeled`, `unlabeled` and many others.
     pub event: String,
-    /// The account that caused the event; none where the account no longer exists.
+    /// The account that caused the event; none if the account no longer exists.
     #[serde(default)]
     pub actor: Option<Account>,
     /// The time of the event, by GitHub's clock.
     #[serde(default)]
     pub created_at: String,
-    /// The label, where the event is about one.
+    /// The label, if the event concerns one.
     #[serde(default)]
     pub label: Option<LabelName>,
     /// The app that caused the event in a person's name.
@@ -42,7 +42,7 @@ struct CommitAuthors {
 }
 
 impl Client {
-    /// The events at which labels were added and removed, oldest first.
+    /// The events that added and removed labels, oldest first.
     ///
     /// # Errors
     ///
@@ -75,8 +75,8 @@ impl Client {
         }
     }
 
-    /// Whether a person is in a team. If GitHub does not find a member, the token may lack the right to see members:
-    /// only where it can see the team itself, the person is known not to be in it.
+    /// Whether a person is a member of a team. If GitHub does not find the member, the token may lack the right to see
+    /// members: the answer is only certain if the token can see the team itself.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Where GitHub refuses, or the file does not exist or is not a text.
+    /// Fails if GitHub refuses, or if the file does not exist or is not a text.
     pub fn file_of(&self, path: &str, branch: &str) -> anyhow::Result<String> {
         #[derive(Deserialize)]
         struct File {
@@ -151,7 +151,7 @@ impl Client {
         String::from_utf8(bytes).with_context(|| format!("`{path}` of `{branch}` is no text"))
     }
 
-    /// The pull requests that a commit is part of.
+    /// The pull requests that contain a commit.
     ///
     /// # Errors
     ///

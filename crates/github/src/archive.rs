@@ -1,5 +1,5 @@
-//! Archives of artifacts: they are read into memory with limits on everything, and packed the same way every time. No
-//! name in an archive is ever used as a path.
+//! Archives of artifacts. They are read into memory with limits on everything, and packed in the same way every time. A
+//! name in an archive is never used as a path.
 
 use std::fmt;
 use std::io::{Cursor, Read as _, Write as _};
@@ -12,7 +12,7 @@ use kelvin_page::safe;
 
 /// The largest archive that is downloaded, in bytes.
 pub const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// The most files of an archive.
+/// The maximum number of files in an archive.
 const MOST_ENTRIES: usize = 20_000;
 /// The largest ratio of the size of a file to its packed size; a report packs about twenty to one.
 const MOST_RATIO: u64 = 300;
@@ -32,7 +32,7 @@ impl fmt::Display for TooLong {
 
 impl std::error::Error for TooLong {}
 
-/// An archive whose names and sizes are possible for an artifact of ours.
+/// An archive whose names and sizes are possible for an artifact of this program.
 pub struct Archive<'a>(ZipArchive<Cursor<&'a [u8]>>);
 
 impl<'a> Archive<'a> {
@@ -40,8 +40,8 @@ impl<'a> Archive<'a> {
     ///
     /// # Errors
     ///
-    /// Where it is not an archive, or cannot be one of ours: names that lead out of a folder, names that occur twice,
-    /// too many files, files that overlap.
+    /// Fails if it is not an archive, or cannot be one of this program: names that lead out of a folder, duplicate
+    /// names, too many files, or files that overlap.
     pub fn open(bytes: &'a [u8]) -> anyhow::Result<Self> {
         let mut archive = ZipArchive::new(Cursor::new(bytes)).context("it is no zip archive")?;
         ensure!(
@@ -69,11 +69,11 @@ impl<'a> Archive<'a> {
         Ok(Self(archive))
     }
 
-    /// The content of a file, at most `most` bytes; none where the file does not exist.
+    /// The content of a file, at most `most` bytes; none if the file does not exist.
     ///
     /// # Errors
     ///
-    /// [`TooLong`] where it is too large; any other error where its packed size is implausible, or it cannot be read.
+    /// [`TooLong`] if it is too large; any other error if its packed size is implausible, or if it cannot be read.
     pub fn read(&mut self, name: &str, most: usize) -> anyhow::Result<Option<Vec<u8>>> {
         let Some(at) = self.0.index_for_name(name) else {
             return Ok(None);
@@ -110,10 +110,10 @@ impl<'a> Archive<'a> {
 ///
 /// # Errors
 ///
-/// Where a name occurs twice or leads out of the archive.
+/// Fails if a name occurs twice or leads out of the archive.
 pub(crate) fn pack(files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    // The time of day is left out: the default is the earliest time of the format.
+    // The present time is left out: the default is the earliest time of the format.
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
     for (name, content) in files {
         ensure!(
@@ -129,7 +129,7 @@ pub(crate) fn pack(files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
     Ok(packed.into_inner())
 }
 
-/// Whether a name stays below the folder that it would be unpacked to, on any system.
+/// Whether a name stays below the folder to which it would be unpacked, on any system.
 fn is_inside(name: &[u8]) -> bool {
     let drive = name.get(1) == Some(&b':');
     let parts = name.split(|byte| matches!(byte, b'/' | b'\\'));

@@ -18,12 +18,12 @@ pub struct WorkflowRun {
     /// The branch; none for a tag.
     #[serde(default)]
     pub head_branch: Option<String>,
-    /// The commit; for a pull request its tip.
+    /// The commit; for a pull request the commit at its tip.
     pub head_sha: String,
-    /// The repository of that commit; for a fork another one, and none where it no longer exists.
+    /// The repository of that commit; another one for a fork, and none if it no longer exists.
     #[serde(default)]
     pub head_repository: Option<NamedRepository>,
-    /// The repository the run belongs to.
+    /// The repository to which the run belongs.
     pub repository: NamedRepository,
     /// The pull requests of the branch; empty for a fork.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub struct Numbered {
 /// An artifact of a workflow run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Artifact {
-    /// Its number; a later one is larger.
+    /// The id of the artifact; a later artifact has a larger one.
     pub id: u64,
     /// Its name.
     pub name: String,
@@ -138,7 +138,7 @@ impl Client {
         self.named(&path, name)
     }
 
-    /// The artifacts of one run by their name, the newest first.
+    /// The artifacts of one run with a given name, the newest first.
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ pub struct CheckRun {
     pub status: String,
 }
 
-/// An annotation as the API takes it.
+/// An annotation in the form of the API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remark {
     /// The path relative to the repository.
@@ -42,7 +42,7 @@ pub struct Remark {
 }
 
 impl Client {
-    /// Creates a check run that is in progress. The request is sent once: after an error that [is
+    /// Creates a check run that is in progress. The request is sent only once: after an error that [is
     /// unsure](Error::is_unsure) the check run may exist, see [`Self::check_run_of`].
     ///
     /// # Errors
@@ -100,13 +100,13 @@ impl Client {
         self.pages(Surface::CheckRun, &path, 1, |page: Page| page.check_runs)
     }
 
-    /// Changes a check run; annotations are appended to those it has.
+    /// Changes a check run; annotations are added to the existing ones.
     ///
     /// # Errors
     ///
     /// See [`Error`].
     pub fn update_check_run(&self, id: u64, change: &Value) -> Result<CheckRun, Error> {
-        // A repeated request would append the same annotations again, so only one without annotations is repeated.
+        // A repeated request would add the same annotations again, so only a request without annotations is repeated.
         let annotated = change.pointer("/output/annotations").is_some();
         self.json(&ApiCall {
             method: Method::PATCH,

@@ -1,4 +1,4 @@
-//! The client: blocking calls, a bounded number of requests, and retries that never repeat a request that may have had
+//! The client: blocking calls, a limited number of requests, and retries that never repeat a request that may have had
 //! its effect.
 
 use std::fmt;
@@ -20,18 +20,19 @@ use kelvin_base::clock;
 use kelvin_page::safe;
 use kelvin_system::signal;
 
-/// The most requests of one run, retries included. A pull request may have 2,500 comments, which are 25 pages. They are
-/// read before the request for an approval, for the request, and when the comment is written.
+/// The maximum number of requests in one run, including retries. A pull request may have 2,500 comments, which are 25
+/// pages. They are read three times: before the request for an approval, for that request, and when the comment is
+/// written.
 pub const MOST_REQUESTS: usize = 120;
 /// How often one request is sent.
 const ATTEMPTS: u32 = 4;
-/// The longest wait that GitHub may ask for; its own advice for a secondary limit is a minute.
+/// The longest wait in seconds that GitHub may request; its own advice for a secondary limit is a minute.
 pub(super) const LONGEST_WAIT: u64 = 90;
-/// The wait where a limit was reached and GitHub does not say how long.
+/// The wait in seconds if a limit was reached and GitHub does not say how long.
 const UNSAID_WAIT: u64 = 60;
-/// The longest answer in JSON: twice the size of a page of a hundred full comments.
+/// The maximum size of a JSON answer: twice the size of a page of a hundred full comments.
 const JSON_BYTES: usize = 48 * 1024 * 1024;
-/// The entries of a page; the most that GitHub returns.
+/// The number of entries per page; the maximum that GitHub returns.
 const PAGE: usize = 100;
 
 /// The address of the API, with the token.
@@ -45,7 +46,7 @@ pub struct Access<'a> {
     pub token: &'a str,
 }
 
-/// Waits; tests replace it.
+/// A function that waits; tests replace it.
 type Pause = Box<dyn Fn(Duration) + Send + Sync>;
 
 /// A client for one repository.
@@ -71,7 +72,7 @@ pub(super) struct ApiCall<'a> {
     pub(super) body: Option<&'a Value>,
     /// Whether the request may be sent again if the first one may have had its effect.
     pub(super) repeatable: bool,
-    /// The longest answer, in bytes.
+    /// The maximum size of the answer, in bytes.
     pub(super) most: usize,
 }
 
@@ -94,7 +95,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Where the address, the repository or the token is invalid.
+    /// Fails if the address, the repository or the token is invalid.
     pub fn new(access: &Access<'_>) -> anyhow::Result<Self> {
         let token = access.token.trim();
         anyhow::ensure!(!token.is_empty(), "there is no token");
@@ -156,7 +157,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Where the token is invalid.
+    /// Fails if the token is invalid.
     pub fn with_token(&self, token: &str) -> anyhow::Result<Self> {
         Self::new(&Access {
             api_url: &self.api_url,
@@ -181,7 +182,7 @@ impl Client {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// GitHub's time by its last answer, or the time of this machine where the answer had none.
+    /// GitHub's time in its last answer, or the time of this machine if the answer had none.
     pub fn time(&self) -> i64 {
         match self.time.load(Ordering::Relaxed) {
             0 => clock::now(),
@@ -189,12 +190,13 @@ impl Client {
         }
     }
 
-    /// From now on every request is sent once and nothing waits, since the program is ending.
+    /// From now on every request is sent only once, without waiting, since the program is ending.
     pub fn hurry(&self) {
         self.hurry.store(true, Ordering::Relaxed);
     }
 
-    /// Waits between `low` and twice as long, at random, so that two jobs that started together get apart.
+    /// Waits for a random time between `low` and twice as long, so that two jobs that started together do not stay in
+    /// step.
     pub fn pause_about(&self, low: Duration) {
         (self.pause)(low + low.mul_f64(chance()));
     }
@@ -210,7 +212,7 @@ impl Client {
         self.read(call.surface, &answer)
     }
 
-    /// All entries of a list from page `first` on, in its order. `entries` extracts them from a page.
+    /// All entries of a list from page `first` on, in order. `entries` extracts them from a page.
     pub(super) fn pages<P: DeserializeOwned, T>(
         &self,
         surface: Surface,
@@ -231,7 +233,7 @@ impl Client {
         Ok(all)
     }
 
-    /// Sends a request, and repeats it where that is safe.
+    /// Sends a request, and repeats it if that is safe.
     pub(super) fn send(&self, call: &ApiCall<'_>) -> Result<ApiResponse, Error> {
         let mut attempt = 1;
         loop {
@@ -244,7 +246,8 @@ impl Client {
                 }
                 Ok(answer) => {
                     let refusal = self.refusal(call.surface, &answer);
-                    // A reached limit refuses a request before it has an effect, so even a POST may be repeated.
+                    // When a limit is reached, GitHub rejects the request before it has an effect, so even a POST may
+                    // be repeated.
                     let again = refusal.wait.is_some() || (answer.status >= 500 && call.repeatable);
                     let wait = refusal.wait.map(Duration::from_secs);
                     (Error::Refused(refusal), again.then_some(wait))
@@ -337,7 +340,7 @@ impl fmt::Debug for Client {
     }
 }
 
-/// The seconds to wait, where an answer says that a limit is reached.
+/// The seconds to wait, if an answer says that a limit is reached.
 fn wait(answer: &ApiResponse, message: &str) -> Option<u64> {
     let number = |name: &str| -> Option<u64> {
         let value = answer.headers.get(name)?.to_str().ok()?;

@@ -8,7 +8,7 @@ use super::client::{ApiCall, Client};
 use super::error::{Error, Surface};
 use super::pulls::Account;
 
-/// The account of the token that a workflow gets.
+/// The account of the token in a workflow.
 const WORKFLOW_BOT: &str = "github-actions[bot]";
 
 /// A comment.
@@ -21,13 +21,13 @@ pub struct Comment {
     pub body: Option<String>,
     /// The address for people.
     pub html_url: String,
-    /// The author; none where the account no longer exists.
+    /// The author; none if the account no longer exists.
     #[serde(default)]
     pub user: Option<Account>,
     /// The time of writing, by GitHub's clock.
     #[serde(default)]
     pub created_at: String,
-    /// The time of the last change; the time of writing where there was none.
+    /// The time of the last change; the time of writing if there was none.
     #[serde(default)]
     pub updated_at: String,
     /// The app that wrote it in a person's name.
@@ -48,22 +48,22 @@ impl Comment {
 }
 
 impl Client {
-    /// The name of the account of the token. The token of a workflow may not ask for its name, and is recognized by
-    /// that. The token of another app is taken for one of a workflow until its first comment shows the name.
+    /// The name of the token's account. The token of a workflow may not ask for its name, and is recognised by that.
+    /// The token of another app is treated as one of a workflow until its first comment shows the name.
     ///
     /// # Errors
     ///
-    /// Where GitHub cannot be reached, or does not know the token.
+    /// Fails if GitHub cannot be reached, or does not know the token.
     pub fn viewer(&self) -> Result<String, Error> {
         let account = self.account()?;
         Ok(account.unwrap_or_else(|| WORKFLOW_BOT.to_owned()))
     }
 
-    /// The name of the account; none where the token may not ask for it, which holds for every token of an app.
+    /// The name of the account; none if the token may not ask for it, as is the case for every token of an app.
     ///
     /// # Errors
     ///
-    /// As [`Self::viewer`].
+    /// Fails like [`Self::viewer`].
     pub fn account(&self) -> Result<Option<String>, Error> {
         let call = ApiCall::get(Surface::Viewer, "/user".to_owned());
         match self.json::<Account>(&call) {
@@ -87,8 +87,8 @@ impl Client {
         self.pages(Surface::Comment, &path, first, |page: Vec<Comment>| page)
     }
 
-    /// Writes a new comment. The request is sent once: after an error that [is unsure](Error::is_unsure) the comment
-    /// may exist.
+    /// Writes a new comment. The request is sent only once: after an error that [is unsure](Error::is_unsure) the
+    /// comment may exist.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Client {
         })
     }
 
-    /// Deletes a comment. A comment that does not exist any more is no error.
+    /// Deletes a comment. It is not an error if the comment no longer exists.
     ///
     /// # Errors
     ///

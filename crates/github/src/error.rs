@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The subject of a request: its name for the reader, and the permission that it needs.
+/// The subject of a request: its name for the reader, and the permission that it requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Surface {
     /// A comment on a pull request.
@@ -23,7 +23,7 @@ pub enum Surface {
     Label,
     /// Reading the rights of a person in the repository.
     Right,
-    /// Reading whether a person is in a team.
+    /// Reading whether a person is a member of a team.
     Team,
     /// Running a job again.
     Rerun,
@@ -32,7 +32,7 @@ pub enum Surface {
 }
 
 impl Surface {
-    /// The line to add under `permissions:`; none where no permission helps.
+    /// The line to add under `permissions:`; none if no permission helps.
     pub const fn permission(self) -> Option<&'static str> {
         match self {
             Self::Comment => Some("pull-requests: write"),
@@ -42,7 +42,7 @@ impl Surface {
             Self::PullRequest => Some("pull-requests: read"),
             Self::WorkflowRun | Self::Artifact => Some("actions: read"),
             Self::Repository => Some("contents: read"),
-            // The token of a workflow can see no team, whatever its permissions are.
+            // The token of a workflow cannot see teams, even with all permissions.
             Self::Viewer | Self::Upload | Self::Right | Self::Team => None,
         }
     }
@@ -67,7 +67,7 @@ impl fmt::Display for Surface {
     }
 }
 
-/// GitHub understood a request and refused it.
+/// A request that GitHub understood and rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The HTTP status.
@@ -76,7 +76,7 @@ pub struct Refusal {
     pub surface: Surface,
     /// The message of GitHub, in one line.
     pub message: String,
-    /// The seconds to wait, where a limit was reached.
+    /// The seconds to wait, if a limit was reached.
     pub wait: Option<u64>,
 }
 
@@ -142,7 +142,7 @@ impl fmt::Display for Refusal {
 pub enum Error {
     /// GitHub refused the request.
     Refused(Refusal),
-    /// There was no answer: the connection failed or broke.
+    /// There was no answer: the connection failed or was interrupted.
     Unreachable {
         /// The subject of the request.
         surface: Surface,
@@ -161,7 +161,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The HTTP status, where GitHub refused the request.
+    /// The HTTP status, if GitHub rejected the request.
     pub const fn status(&self) -> Option<u16> {
         match self {
             Self::Refused(refusal) => Some(refusal.status),
@@ -169,7 +169,7 @@ impl Error {
         }
     }
 
-    /// Whether the request may have had its effect despite the error.
+    /// Whether the request may have had its effect in spite of the error.
     pub const fn is_unsure(&self) -> bool {
         match self {
             Self::Refused(refusal) => refusal.status >= 500,

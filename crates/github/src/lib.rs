@@ -1,7 +1,7 @@
 //! GitHub's API: one client for comments, check runs, pull requests, workflow runs and artifacts.
 //!
-//! All access to the API is best effort: a refusal names the permission or mode that would help, and never becomes a
-//! verdict.
+//! Requests to the API never decide a verdict: if GitHub rejects one, a message names the permission or mode that would
+//! help.
 
 mod approvals;
 mod archive;

@@ -35,7 +35,7 @@ pub struct PullRequest {
     pub head: PullRequestTip,
     /// The branch to merge into.
     pub base: PullRequestTip,
-    /// The author; none where the account no longer exists.
+    /// The author; none if the account no longer exists.
     #[serde(default)]
     pub user: Option<Account>,
     /// The merge commit, also before the merge.
@@ -44,15 +44,15 @@ pub struct PullRequest {
     /// The time of the merge.
     #[serde(default)]
     pub merged_at: Option<String>,
-    /// The labels that are on it.
+    /// The labels that are on the pull request.
     #[serde(default)]
     pub labels: Vec<LabelName>,
-    /// How many commits it has; none in a list of pull requests.
+    /// How many commits the pull request has; none in a list of pull requests.
     #[serde(default)]
     pub commits: Option<usize>,
 }
 
-/// One end of a pull request.
+/// The head or the base of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PullRequestTip {
     /// The commit.
@@ -60,7 +60,7 @@ pub struct PullRequestTip {
     /// The branch.
     #[serde(rename = "ref")]
     pub branch: String,
-    /// The repository; none where it no longer exists.
+    /// The repository; none if it no longer exists.
     #[serde(default)]
     pub repo: Option<NamedRepository>,
 }
@@ -68,7 +68,7 @@ pub struct PullRequestTip {
 /// A repository by its number and name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct NamedRepository {
-    /// The number, which a renamed repository keeps.
+    /// The id, which stays the same if the repository is renamed.
     pub id: u64,
     /// `owner/name`.
     pub full_name: String,
@@ -77,7 +77,7 @@ pub struct NamedRepository {
 /// The repository of the client.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ClientRepository {
-    /// The number, which a renamed repository keeps.
+    /// The id, which stays the same if the repository is renamed.
     pub id: u64,
     /// `owner/name`.
     pub full_name: String,
@@ -127,9 +127,9 @@ impl Client {
         Ok(found)
     }
 
-    /// The open pull requests for which a workflow run may have been made, oldest first, including those of a fork,
-    /// which the run itself does not name. Their tip is the commit of the run, in its repository and on its branch.
-    /// Neither a bundle nor an event is used for this, since a fork could write anything there.
+    /// The open pull requests to which a workflow run may belong, oldest first, including those of a fork, which the
+    /// run itself does not name. Their tip is the commit of the run, in the repository and on the branch of the run.
+    /// Neither a bundle nor an event is used for this, since a fork could write any data there.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Uploads an artifact from inside a container action to the runner's artifact service (v4), which is no part of the
+//! Uploads an artifact from inside a container action to the runner's artifact service (v4), which is not part of the
 //! API and has its own token.
 
 use std::time::Duration;
@@ -22,10 +22,10 @@ const SERVICE: &str = "twirp/github.actions.results.api.v1.ArtifactService";
 const ATTEMPTS: u32 = 3;
 /// The name of the only block, in base64.
 const BLOCK: &str = "a2VsdmluMDAwMDAx";
-/// The longest answer, in bytes.
+/// The maximum size of an answer, in bytes.
 const MOST: usize = 64 * 1024;
 
-/// The report in an artifact.
+/// The name of the report file in an artifact.
 pub const REPORT_FILE: &str = "report.json";
 
 /// The prefix of the names of all artifacts with reports.
@@ -51,12 +51,12 @@ pub fn artifact_name(configuration: &str) -> String {
 }
 
 /// Uploads files as one artifact of this run, and returns its number. The same files make the same archive. With
-/// `overwrites`, an existing artifact of this name is replaced, such as that of an earlier attempt; otherwise it
-/// belongs to another job, and stays.
+/// `overwrites`, an existing artifact of this name is replaced, such as that of an earlier attempt; otherwise an
+/// existing one belongs to another job, and is kept.
 ///
 /// # Errors
 ///
-/// Where this step may not upload (with the step to add), or the service refuses.
+/// Fails if this step may not upload (with the step to add), or if the service refuses.
 pub fn artifact_upload(
     variable: &Variable<'_>,
     name: &str,
@@ -88,7 +88,7 @@ fn upload(
     );
     put(url, &zip, pause)?;
     let mut closed = service.ids(name);
-    // The service expects a 64-bit number as a text, as in protobuf's JSON.
+    // The service expects a 64-bit number as a string, as in protobuf's JSON.
     closed["size"] = json!(zip.len().to_string());
     closed["hash"] = json!(format!("sha256:{}", Digest::of(&zip).short(64)));
     let closed = service.call("FinalizeArtifact", &closed, pause)?;
@@ -145,8 +145,8 @@ impl ArtifactService {
         })
     }
 
-    /// Deletes the artifact of this name, where there is one: the service keeps one of each name in a run. The request
-    /// needs the job that made the artifact, which was another one in an earlier attempt.
+    /// Deletes the artifact of this name, if there is one, because the service stores only one artifact per name and
+    /// run. The request needs the job that made the artifact, which was another job in an earlier attempt.
     fn delete(&self, name: &str, pause: &dyn Fn(Duration)) -> anyhow::Result<()> {
         let list = json!({
             "workflow_run_backend_id": self.run,
@@ -186,8 +186,8 @@ impl ArtifactService {
     }
 }
 
-/// Sends an archive to a signed address, which is a secret too and on another host: a block and the list of blocks, as
-/// the runner's own client does.
+/// Sends an archive to a signed address on another host, which is secret too: first a block and then the list of
+/// blocks, as the runner's own client does.
 fn put(url: &str, zip: &[u8], pause: &dyn Fn(Duration)) -> anyhow::Result<()> {
     let uri: Uri = url
         .parse()
@@ -223,7 +223,7 @@ fn put(url: &str, zip: &[u8], pause: &dyn Fn(Duration)) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sends a request, and repeats it where there was no answer or the service has an error.
+/// Sends a request, and repeats it if there was no answer or the service has an error.
 fn send(
     base: &str,
     method: &Method,

@@ -1,4 +1,4 @@
-//! One request over the wire, without retries or interpretation, with a time limit and a size limit.
+//! Sends a request and receives the answer, without retries or interpretation, with a time limit and a size limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,14 +18,14 @@ use tower_http::follow_redirect::FollowRedirectLayer;
 use kelvin_system::proxy;
 use kelvin_system::proxy::Way;
 
-/// The limit for making a connection.
+/// The time limit for making a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The limit between two pieces of an answer.
+/// The time limit between two pieces of an answer.
 const READ: Duration = Duration::from_secs(30);
-/// The limit for a whole exchange.
+/// The time limit for a whole exchange.
 const WHOLE: Duration = Duration::from_secs(120);
 
-/// An answer, whatever its status.
+/// An answer with any status.
 pub(super) struct ApiResponse {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
@@ -46,9 +46,10 @@ impl IncompleteResponse {
     }
 }
 
-/// A client for one server; without a token it sends none. It must be created inside a runtime.
+/// A client for one server; without a token it sends no credentials. It must be created inside a runtime.
 ///
-/// Octocrab's own client knows neither proxies nor the authorities of this machine, so it gets a client that does.
+/// Octocrab's own client supports neither proxies nor the certificate authorities of this machine, so it gets a client
+/// that does.
 pub(super) fn octocrab(base: &str, token: Option<&str>) -> anyhow::Result<Octocrab> {
     let address = Uri::try_from(base)
         .map_err(|_| anyhow::anyhow!("`{base}` is not the address of an API"))?;
@@ -137,7 +138,7 @@ pub(super) async fn exchange(
     }
 }
 
-/// The causes of an error in one line; octocrab's own texts carry a backtrace.
+/// The causes of an error in one line; octocrab's own texts contain a backtrace.
 fn reason(error: &octocrab::Error) -> String {
     let mut causes: Vec<String> = Vec::new();
     let mut next = std::error::Error::source(error);

@@ -1,5 +1,5 @@
-//! Lets a judge grade pairs of answers: turns two answers to one prompt into exhibits, and the judge's grades into
-//! those of a sample.
+//! Lets a judge grade pairs of answers: turns two answers to one prompt into exhibits, and the judge's grades into the
+//! grades of a sample.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use kelvin_run::{Runner, Task};
 /// The prompt and the repeat of a sample.
 pub(super) type SampleKey = (Arc<str>, usize);
 
-/// The name of an exhibit among those of its prompt, from the number of its pair and its number within the pair.
+/// The name of an exhibit within its prompt, from the number of its pair and its number within the pair.
 pub(super) type ExhibitName<'a> = &'a dyn Fn(usize, usize) -> Option<Arc<str>>;
 
-/// The names of the exhibits of a sample: the candidate's answer is the exhibit itself; the other answer is a variant of
+/// The names of the exhibits of a sample: the candidate's answer has no variant name; the other answer is a variant of
 /// it.
 pub(super) fn of_samples(_: usize, exhibit: usize) -> Option<Arc<str>> {
     (exhibit > 0).then(|| Arc::from("baseline"))
 }
 
-/// The turns of the pairs of a list of prompts, by which a judge exchanges the places of two answers. They depend on
-/// the ids and the repeat alone, so shards and a later grading of the same answers have the same turns.
+/// The turn numbers of the pairs for a list of prompts, by which a judge alternates the order of two answers. They
+/// depend only on the ids and the repeat, so shards and a later grading of the same answers have the same numbers.
 pub(super) struct Turns<'a>(BTreeMap<&'a str, usize>);
 
 impl<'a> Turns<'a> {
@@ -33,19 +33,19 @@ impl<'a> Turns<'a> {
         Self(sorted.into_iter().zip(0..).collect())
     }
 
-    /// The turn of a repeat, from 1, of a prompt. Neighbours of one repeat have different places, and so have two
-    /// repeats of one prompt.
+    /// The turn number for a repeat (from 1) of a prompt. Neighbours in one repeat have different orders, and so have
+    /// two successive repeats of one prompt.
     pub(super) fn turn(&self, id: &str, repeat: usize) -> usize {
         self.0.get(id).copied().unwrap_or_default() + repeat.saturating_sub(1)
     }
 }
 
-/// The grades of each pair, in order, and the tokens that the judge used for them. Two equal answers are a tie, for
+/// The grades of each pair, in order, and the tokens that the judge used for them. Two equal answers are a tie, about
 /// which the judge is not asked.
 ///
 /// # Errors
 ///
-/// Where the run cannot go on.
+/// Fails if the run cannot continue.
 pub(super) fn grade(
     judge: &dyn Judge,
     runners: &[Runner<'_>],
@@ -97,13 +97,13 @@ pub(super) struct Pair<'a> {
     /// An answer that is known to be good.
     pub(super) reference: Option<&'a str>,
     pub(super) candidate: &'a str,
-    /// The passages that the candidate's answer was made from, where they are known.
+    /// The passages from which the candidate's answer was made, if they are known.
     pub(super) passages: Option<Arc<[String]>>,
-    /// The answer that the candidate's is graded against; none where it is graded by itself.
+    /// The answer against which the candidate's is graded; none if it is graded alone.
     pub(super) other: Option<&'a str>,
     /// The passages of the other answer.
     pub(super) other_passages: Option<Arc<[String]>>,
-    /// The turn of the pair, by which a judge may exchange the places of the two answers.
+    /// The turn number of the pair, by which a judge may exchange the order of the two answers.
     pub(super) turn: usize,
 }
 
@@ -112,12 +112,12 @@ pub(super) struct Pair<'a> {
 pub(super) struct Grades {
     /// The grade of the candidate, or why there is none.
     pub(super) candidate: Result<Grade, Unscored>,
-    /// The grade of the other answer, where it has one.
+    /// The grade of the other answer, if there is one.
     pub(super) other: Option<Grade>,
 }
 
 impl Grades {
-    /// The score of the candidate's answer; none where there is none.
+    /// The score of the candidate's answer; none if there is none.
     pub(super) fn score(&self, scoring: Scoring) -> Option<f64> {
         scoring.score(self.candidate.as_ref().ok()?, self.other.as_ref())
     }
@@ -152,7 +152,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// The grades of two equal answers, of which none can be better: the judge is not asked.
+    /// The grades of two equal answers, of which neither can be better: the judge is not asked.
     fn of_equals(&self, scoring: Scoring, judge: &str) -> Option<Grades> {
         if !scoring.is_preference() || self.other != Some(self.candidate) {
             return None;
@@ -170,8 +170,8 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// The grades of a pair, from those of its exhibits: the grade of the candidate, and that of the other answer where
-    /// it was shown too.
+    /// The grades of a pair, from the grades of its exhibits: the grade of the candidate, and the grade of the other
+    /// answer if it was shown too.
     pub(super) fn grades(
         scoring: Scoring,
         candidate: Result<Grade, Ungraded>,
@@ -179,7 +179,7 @@ impl<'a> Pair<'a> {
     ) -> Grades {
         let candidate = candidate.map_err(|ungraded| Unscored::from(&ungraded));
         match (scoring, other) {
-            // The score needs both grades, so it is missing where one of them is.
+            // The score needs both grades, so it is missing if one of them is.
             (Scoring::Exchange, Some(Err(ungraded))) => Grades {
                 candidate: candidate.and(Err(Unscored::from(&ungraded))),
                 other: None,

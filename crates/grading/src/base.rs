@@ -1,9 +1,9 @@
-//! The figures of the base, where the candidate was graded against the stored answers of the base.
+//! The figures of the base, if the candidate was graded against the stored answers of the base.
 //!
 //! One half means that the two answers are equally good, so the base has one half in every prompt: a change without
-//! effect would get the same. The uncertainty of the base comes from its answers, each of which is drawn by chance as
-//! well. So the value of each of its repeats is one half, plus the amount by which the candidate lost more against that
-//! answer than against all of them. docs/grading.md has the reasoning.
+//! effect would get the same. The uncertainty of the base comes from its answers, each of which is random too. So the
+//! value of each of its repeats is one half, plus the amount by which the candidate lost more against that answer than
+//! against all of them. docs/grading.md explains this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,7 @@ use kelvin_run::judge::{Grade, model_names};
 /// The score of two equally good answers.
 const EVEN: f64 = 0.5;
 
-/// Adds to the figures of the base those that a head must be compared with, where the base has not measured them
-/// itself.
+/// Adds figures to the base with which a head must be compared, if the base has not measured them itself.
 pub(super) fn figures_of_base(
     base: &GradingSection,
     head: &GradingSection,
@@ -45,7 +44,7 @@ pub(super) fn figures_of_base(
     }
 }
 
-/// The score of the base by the grades that the judge gave its answers in the run of the head.
+/// The score of the base from the grades that the judge gave its answers in the run of the head.
 fn graded_anew(base: &GradingSection, head: &GradingSection) -> Metric {
     let mut items = base.items.clone();
     for (id, prompt) in &mut items {
@@ -76,7 +75,7 @@ fn graded_anew(base: &GradingSection, head: &GradingSection) -> Metric {
         .expect("there is always a score")
 }
 
-/// Why the scores of the two sides have different meanings; none where they have the same meaning.
+/// Why the scores of the two sides have different meanings; none if they have the same meaning.
 fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String> {
     let (old, new) = (&base.basis, &head.basis);
     let differs = if old.judge != new.judge {
@@ -91,7 +90,8 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
     } else if old.baseline != new.baseline {
         "the base and the head were graded next to different baselines".to_owned()
     } else {
-        // A drift is a matter of the two sides. The grades of the head are sound, and serve as those of a base later.
+        // A drift concerns only the comparison of the two sides. The grades of the head are valid, and can be used
+        // later as those of a base.
         served_otherwise(base, head).or_else(|| new.drift())?
     };
     Some(format!(
@@ -99,8 +99,8 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
     ))
 }
 
-/// Says that the servers of the judge name other models as those that have graded the head than as those that have
-/// graded the base; none where they name the same ones. The settings are equal then, but the judge is another one.
+/// A message that the servers of the judge report other model names for the grades of the head than for those of the
+/// base; none if they report the same names. Then the settings are equal, but the judge is a different one.
 fn served_otherwise(base: &GradingSection, head: &GradingSection) -> Option<String> {
     let (old, new) = (served(&base.items)?, served(&head.items)?);
     (old != new).then(|| {
@@ -112,7 +112,7 @@ fn served_otherwise(base: &GradingSection, head: &GradingSection) -> Option<Stri
     })
 }
 
-/// The names of the models that have graded these prompts; none where nothing was graded.
+/// The names of the models that graded these prompts; none if there are no grades.
 pub(super) fn served(prompts: &BTreeMap<String, PromptRecord>) -> Option<BTreeSet<&str>> {
     let samples = prompts.values().flat_map(|prompt| &prompt.samples);
     let mut grades = samples
@@ -122,7 +122,7 @@ pub(super) fn served(prompts: &BTreeMap<String, PromptRecord>) -> Option<BTreeSe
     Some(grades.flat_map(Grade::served).map(String::as_str).collect())
 }
 
-/// What the servers of the judge called the state of their systems when these prompts were graded.
+/// The system fingerprints that the judge's servers reported when these prompts were graded.
 pub(super) fn fingerprints(prompts: &BTreeMap<String, PromptRecord>) -> BTreeSet<String> {
     let samples = prompts.values().flat_map(|prompt| &prompt.samples);
     let grades = samples.filter_map(|sample| sample.grade.as_ref());
@@ -172,8 +172,8 @@ fn even(base: &GradingSection, head: &GradingSection, id: &str) -> Metric {
 }
 
 /// Whether the base has an answer to a prompt, and the head has no score only because its own answer is missing or the
-/// judge gave it no grade. The base keeps its value then, so that the comparison counts the prompt as lost: a judge that
-/// refuses the worst answers would otherwise hide them.
+/// judge gave it no grade. Then the base keeps its value, so that the comparison counts the prompt as lost: otherwise a
+/// judge that refuses the worst answers would hide them.
 fn is_lost(head: &PromptRecord, base: &PromptRecord) -> bool {
     let is_of_head = |sample: &GradedSample| {
         let unscored = sample.unscored.as_ref().map(|unscored| unscored.code);
@@ -202,8 +202,8 @@ fn is_of(prompt: &PromptRecord, base: &PromptRecord) -> bool {
     })
 }
 
-/// One half for every used repeat of the base, more where the candidate lost more against that answer than on average.
-/// The mean of the repeats is one half.
+/// One half for every used repeat of the base, more if the candidate lost more against that answer than on average. The
+/// mean of the repeats is one half.
 fn of_prompt(
     prompt: &PromptRecord,
     value: &dyn Fn(&GradedSample) -> Option<f64>,

@@ -78,17 +78,17 @@ struct Respondent {
 pub struct GradingSettings {
     /// The file or the folder of the prompts.
     pub prompts: String,
-    /// The names that the fields of a prompt have in that file, where they have others.
+    /// The names of a prompt's fields in that file, if they differ.
     pub prompt_fields: BTreeMap<String, String>,
     /// The graded pipeline, with its name in a report.
     pub candidate: Called,
-    /// The pipeline that it is graded against.
+    /// The pipeline against which the candidate is graded.
     pub baseline: Option<Called>,
     /// The judge.
     pub judge: JudgeSettings,
-    /// The place of the answer in an output; none for the whole output.
+    /// The position of the answer in an output; none for the whole output.
     pub answer_field: Option<String>,
-    /// The place of the retrieved passages in the same output.
+    /// Where the retrieved passages are in the same output.
     pub passages_field: Option<String>,
     /// The largest share of samples without a score. A larger share makes the score unmeasured.
     pub max_errors: MaxErrors,
@@ -117,7 +117,7 @@ impl GradingSettings {
 }
 
 impl Respondent {
-    /// The pipeline, which is looked up in `models` where it is one of them.
+    /// The pipeline, which is looked up in `models` if it is one of them.
     fn called(self, config: &Config) -> Result<Called, Misuse> {
         match (self.run, self.model) {
             (Some(run), _) => Ok(Called {
@@ -225,7 +225,7 @@ impl Configure for GradingKind {
     }
 }
 
-/// A judge that looks into passages needs to be told where they are, and they stand beside the answer in a JSON output.
+/// A judge that uses passages needs to know where they are; they have to be in the same JSON output as the answer.
 fn problems_of_passages(part: &Part<'_>) -> Vec<Problem> {
     let mut found = Vec::new();
     let node = |key: &str| part.node.get(&["grading", key]);

@@ -1,5 +1,5 @@
-//! From records to figures: the mean score over the prompts, how often the candidate wins, and the number of unmeasured
-//! samples.
+//! Computes figures from records: the mean score over the prompts, how often the candidate wins, and the number of
+//! unmeasured samples.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use kelvin_base::stats;
 use kelvin_base::stats::Balanced;
 use kelvin_record::{CaseValue, Cells, Interval, Metric, Range, Unit};
 
-/// The family of every figure of this probe.
+/// The family of all figures of this probe.
 const ALL: &str = "grading";
 /// The ids of the figures.
 pub(super) const JUDGE_SCORE: &str = "grading.judge_score";
@@ -40,7 +40,7 @@ pub(super) fn figures(
     metrics
 }
 
-/// The mean over the prompts, each with the mean of its measured samples, and the same by prompt.
+/// The mean over the prompts, each with the mean of its measured samples, and the values by prompt.
 pub(super) struct PromptMeans {
     all: Balanced,
     per_case: BTreeMap<String, CaseValue>,
@@ -86,7 +86,7 @@ pub(super) fn case(repeats: Vec<Option<f64>>) -> CaseValue {
 }
 
 impl PromptMeans {
-    /// The metric, with its interval by prompt; `reason` says why there is none where nothing was measured.
+    /// The metric, with its interval by prompt; `reason` is used if there was no measurement.
     pub(super) fn metric(self, reason: &str) -> Metric {
         let value = self.all.value().ok_or_else(|| reason.to_owned());
         let mut metric = Metric::new(value, self.all.samples(), self.errors)
@@ -101,7 +101,7 @@ impl PromptMeans {
     }
 }
 
-/// The score, unless too many samples have none: the remaining samples would be a biased choice.
+/// The score, unless too many samples have none: the remaining samples would be a biased selection.
 fn judge_score(
     basis: &GradingBasis,
     prompts: &BTreeMap<String, PromptRecord>,
@@ -109,7 +109,7 @@ fn judge_score(
 ) -> Metric {
     let (errors, all) = of_every_prompt(basis, prompts);
     let mut metric = score.metric(&nothing(basis, prompts));
-    // Where nothing could be graded at all, there is another reason already.
+    // If no answer could be graded at all, there is already another reason.
     let exceeded = basis.max_errors.exceeded(errors, all).filter(|_| all > 0);
     if let Some(why) = exceeded {
         let first = samples(prompts).find_map(|(id, sample)| {
@@ -122,14 +122,14 @@ fn judge_score(
     }
     metric.gated = true;
     metric.headline = true;
-    // A preference between two answers is a matter of ranks: if one answer always loses against one answer of the base
+    // A preference between two answers behaves like a rank: if one answer always loses against an answer of the base
     // that happened to be good, the prompt did not break.
     metric.by_rank = basis.scoring.is_preference();
     metric
 }
 
-/// How many samples have no score, of how many that should have one, in the repeats that every prompt has. A gate runs
-/// the prompts without a score again, and no others: with those repeats their share would grow by itself.
+/// How many samples have no score, and how many should have one, in the repeats that every prompt has. A gate runs only
+/// the prompts without a score again: if those repeats counted, their share would automatically grow.
 fn of_every_prompt(
     basis: &GradingBasis,
     prompts: &BTreeMap<String, PromptRecord>,
@@ -193,7 +193,7 @@ fn win_rate(basis: &GradingBasis, prompts: &BTreeMap<String, PromptRecord>) -> M
     metric
 }
 
-/// The share of the samples to which the candidate gave no answer.
+/// The share of the samples for which the candidate gave no answer.
 fn failure_rate(prompts: &BTreeMap<String, PromptRecord>) -> Metric {
     let failed =
         |sample: &GradedSample| Some(f64::from(u8::from(sample.candidate.failure.is_some())));
@@ -202,7 +202,7 @@ fn failure_rate(prompts: &BTreeMap<String, PromptRecord>) -> Metric {
         .filter(|(_, sample)| sample.candidate.failure.is_some())
         .count();
     let mut metric = rate.metric("nothing was run").lower_is_better();
-    // The score reports that a run measured nothing.
+    // The score already reports that a run has no measurement.
     metric.gated = metric.value.is_some();
     metric.is_failure_rate = true;
     metric
@@ -219,8 +219,7 @@ fn unscored(prompts: &BTreeMap<String, PromptRecord>) -> Metric {
         .lower_is_better()
 }
 
-/// Whether the verdict of the judge changed with the order of the two answers; none where it was not asked in both
-/// orders.
+/// Whether the verdict of the judge changed with the order of the two answers; none if it was not asked in both orders.
 fn flipped(sample: &GradedSample) -> Option<f64> {
     sample.grade.as_ref()?.is_flipped().map(f64::from)
 }

@@ -1,4 +1,4 @@
-//! The grading probe as the rest of the program knows it.
+//! Connects the grading probe with the rest of the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -211,13 +211,13 @@ impl Items for Plan<'_> {
     }
 }
 
-/// The prompts without further planning: each is asked unchanged.
+/// The planned prompts, each of which is sent unchanged.
 struct Asked<'a> {
     plan: &'a Plan<'a>,
 }
 
 impl Planned for Asked<'_> {
-    /// The steps: the baseline, where it is run, then the candidate, then the judge.
+    /// The steps: the baseline, if it is run, then the candidate, then the judge.
     fn steps(&self) -> Vec<Step<'_>> {
         let settings = self.plan.settings;
         let step = |folder: &str, called| Step {
@@ -245,8 +245,8 @@ impl Planned for Asked<'_> {
     }
 }
 
-/// Says that a pipeline is graded by its own model or by one of its declared family; none where it is not, or where only
-/// the pipeline knows its model. `of_base` is how the candidate was asked for the base.
+/// A notice that a pipeline is graded by its own model or by one of its declared family; none if it is not, or if only
+/// the pipeline knows its model. `of_base` is how the candidate was called for the base.
 fn judged_by_itself(plan: &Plan<'_>, of_base: Option<&AskedModel>) -> Option<Notice> {
     let settings = plan.settings;
     let judges: Vec<AskedModel> = settings
@@ -289,8 +289,8 @@ fn judged_by_itself(plan: &Plan<'_>, of_base: Option<&AskedModel>) -> Option<Not
     Some(Notice::new(Code::own("judged_by_itself"), text).foremost())
 }
 
-/// Says in which parameters two sides were asked; none where they were asked in the same way, or where a side is a
-/// command, which alone knows how it asks.
+/// A notice about different parameters of two sides; none if they are equal, or if a side is a command, because only
+/// the command itself knows its parameters.
 fn asked_otherwise(
     one: Option<&AskedModel>,
     other: Option<&AskedModel>,
@@ -314,7 +314,7 @@ fn asked_otherwise(
     Some(Notice::new(Code::own("asked_otherwise"), text).foremost())
 }
 
-/// Says that the state of the judge's server has changed.
+/// A notice that the state of the judge's server has changed.
 fn restated(restated: &Restated) -> Notice {
     let Restated { then, now } = restated;
     let text = format!(
@@ -330,7 +330,7 @@ fn restated(restated: &Restated) -> Notice {
 struct GradingAtWork<'a> {
     plan: &'a Plan<'a>,
     grading: Grading<'a>,
-    /// How the candidate was asked for the base that the run is compared with.
+    /// How the candidate was called for the base with which the run is compared.
     of_base: Option<AskedModel>,
 }
 

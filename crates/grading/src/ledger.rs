@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::section::GradingSection;
 use kelvin_record::{GradedPair, RivalAnswers};
 
-/// The name of the baseline where the stored answers of the base were used.
+/// The name of the baseline if the stored answers of the base were used.
 const OF_THE_BASE: &str = "the report of the base";
 
 /// Every answer of a section that has a score.
@@ -38,8 +38,8 @@ pub(super) fn pairs(
     pairs
 }
 
-/// The pairs of two different answers to one prompt, each pair once. An answer that is stored in part is in none: a
-/// person must not choose by the beginning of it.
+/// The pairs of two different answers to one prompt, each pair once. An answer that is stored only in part is not
+/// included, because a person must not decide by its beginning.
 pub(super) fn rivals(section: &GradingSection) -> Vec<RivalAnswers> {
     let basis = &section.basis;
     let mut rivals: Vec<RivalAnswers> = Vec::new();

@@ -1,5 +1,5 @@
-//! The grading probe: how good are the answers to some prompts, in the eyes of a judge, and are they as good
-//! as those of the base?
+//! The grading probe: how good the answers to some prompts are according to a judge, and whether they are as good as
+//! those of the base.
 //!
 //! Makes the metrics `grading.*`; docs/grading.md defines them.
 
@@ -24,5 +24,5 @@ pub use config::GradingSettings;
 pub use record::{Answered, GradedSample, GradingBasis, PromptRecord, Scoring};
 pub use section::GradingSection;
 
-/// How good are the answers, in the eyes of a judge?
+/// How good are the answers, according to a judge?
 pub struct GradingKind;

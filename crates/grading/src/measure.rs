@@ -1,4 +1,4 @@
-//! Asks every prompt, of the baseline first, has the answers graded, and keeps the results.
+//! Calls the pipelines with every prompt, the baseline first, has the answers graded, and stores the results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use kelvin_run::{Outcome, Runner};
 /// A running measurement.
 pub(super) struct Grading<'a> {
     plan: &'a Plan<'a>,
-    /// The answers of the baseline, where it is run here.
+    /// The answers of the baseline, if it is run here.
     baseline: Option<RepeatedItems<'a>>,
     candidate: RepeatedItems<'a>,
     judges: &'a [Runner<'a>],
@@ -33,11 +33,11 @@ pub(super) struct Grading<'a> {
     base: Option<StoredAnswers>,
     /// The planted answers with their grades; none before the run is compared with a base.
     planted: Option<PlantedAnswers>,
-    /// The prompts of the first base that the run was compared with, as they were before the change.
+    /// The prompts of the first base with which the run was compared, as they were before the change.
     before: Option<SharedMap<PromptRecord>>,
-    /// The grades by the references of that base, where the change has others.
+    /// The grades with the references of that base, if the change has others.
     by_old_reference: BTreeMap<SampleKey, Result<Grade, Unscored>>,
-    /// The grades of answers of the base that were graded anew, by prompt and answer, and why.
+    /// The new grades of answers of the base that were graded again, by prompt and answer, and the reason.
     anew: BTreeMap<(Arc<str>, Digest), Result<Grade, Unscored>>,
     base_anew: Option<WhyAnew>,
     graded: BTreeMap<SampleKey, Sampled>,
@@ -45,10 +45,10 @@ pub(super) struct Grading<'a> {
 
 /// The result for a sample.
 struct Sampled {
-    /// The answer that it was graded against, and its repeat on the base.
+    /// The answer against which it was graded, and the repeat of that answer on the base.
     other: Option<(Answered, Option<usize>)>,
     grades: Grades,
-    /// The tokens that the judge used for it.
+    /// The tokens that the judge used for this answer.
     usage: Option<Usage>,
 }
 
@@ -90,38 +90,38 @@ impl<'a> Grading<'a> {
         }
     }
 
-    /// Has every prompt answered and graded.
+    /// Gets an answer to every prompt, and a grade for each answer.
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on.
+    /// Fails if the run cannot continue.
     pub(super) fn run(&mut self) -> anyhow::Result<()> {
         self.of_each(RepeatedItems::run)?;
         self.grade()
     }
 
-    /// Has some prompts answered again until each was asked `repeats` times.
+    /// Repeats some prompts until each was run `repeats` times.
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on.
+    /// Fails if the run cannot continue.
     pub(super) fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         self.of_each(|answers| answers.repeat(wanted))?;
         self.grade()?;
         self.grade_by_old_references()
     }
 
-    /// Grades against the stored answers of the base, and tries the judge by planted answers.
+    /// Grades against the stored answers of the base, and tests the judge with planted answers.
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on.
+    /// Fails if the run cannot continue.
     pub(super) fn against(&mut self, base: StoredAnswers) -> anyhow::Result<()> {
         self.before.get_or_insert_with(|| base.prompts.clone());
         self.base = Some(base);
         match self.plan.scoring {
             _ if self.baseline.is_some() => {}
-            // The grades do not depend on the other answer, so nobody is asked again.
+            // The grades do not depend on the other answer, so the judge is not asked again.
             Scoring::Each => self.lay_beside_base(),
             _ => {
                 // A base that was run again has other answers than before.
@@ -136,8 +136,8 @@ impl<'a> Grading<'a> {
         self.grade_by_old_references()
     }
 
-    /// Has the judge grade the answers by the references of the base too, where the change edits them. Where it edits the
-    /// prompt as well, the old reference says nothing of the new prompt, and its answers are not comparable.
+    /// Lets the judge grade the answers with the references of the base too, if the change edits them. If the change
+    /// also edits the prompt, the old reference does not fit the new prompt, and its answers are not comparable.
     fn grade_by_old_references(&mut self) -> anyhow::Result<()> {
         let (plan, Some(before)) = (self.plan, &self.before) else {
             return Ok(());
@@ -200,8 +200,9 @@ impl<'a> Grading<'a> {
         Ok(())
     }
 
-    /// Has the judge grade the stored answers of the base where their stored grades cannot be compared with its own: it
-    /// could not be believed in the run of the base, or has drifted since. It has to have proved itself in this run.
+    /// Lets the judge grade the stored answers of the base again if their stored grades cannot be compared with its
+    /// own: its grades could not be trusted in the run of the base, or it has drifted since. It must have passed its
+    /// test in this run.
     fn grade_base_anew(&mut self) -> anyhow::Result<()> {
         let (plan, Some(base), Some(planted)) = (self.plan, &self.base, &self.planted) else {
             return Ok(());
@@ -212,7 +213,7 @@ impl<'a> Grading<'a> {
         let why = match (planted.proof(), &base.doubt) {
             (Proof::Failed(_), _) => return Ok(()),
             (_, Some(why)) => WhyAnew::Doubted(why.clone()),
-            // A judge that has come to use less of its scale would hide a drop on both sides.
+            // A judge that now uses less of its scale would hide a drop on both sides.
             (Proof::Drifted(how), None) if planted.gap() >= Some(WIDE_GAP) => WhyAnew::Drifted(how),
             (Proof::Given { .. } | Proof::Drifted(_), None) => return Ok(()),
         };
@@ -237,7 +238,8 @@ impl<'a> Grading<'a> {
                     other_passages: None,
                     turn: 0,
                 };
-                // The cache never answers a repeat: it may have what the judge said when it could not be believed.
+                // The cache never answers a repeat: it may contain a grade from the time when the judge could not be
+                // trusted.
                 pairs.push(((Arc::clone(&id), repeat + 1), pair));
                 keys.push(key);
             }
@@ -256,13 +258,13 @@ impl<'a> Grading<'a> {
         self.base.as_ref()?.restated.as_ref()
     }
 
-    /// Why the answers of the base were graded anew; none where they were not.
+    /// Why the answers of the base were graded again; none if they were not.
     pub(super) const fn base_anew(&self) -> Option<&WhyAnew> {
         self.base_anew.as_ref()
     }
 
-    /// The grade of an answer of the base: the new one where it was graded anew, else the stored one, where this judge
-    /// would give it again.
+    /// The grade of an answer of the base: the new one if it was graded again, otherwise the stored one, if the judge
+    /// is still the same.
     fn grade_of_base(
         &self,
         prompt: &str,
@@ -278,7 +280,7 @@ impl<'a> Grading<'a> {
             .grade(prompt, (*repeat)?, self.plan.scoring)
     }
 
-    /// Puts the answers of the base and their grades beside the samples, which keep their own grades.
+    /// Adds the answers of the base and their grades to the samples; the samples' own grades stay.
     fn lay_beside_base(&mut self) {
         let Some(base) = &self.base else {
             return;
@@ -303,7 +305,7 @@ impl<'a> Grading<'a> {
         }
     }
 
-    /// Has the judge grade planted answers.
+    /// Lets the judge grade planted answers.
     fn plant(&self) -> anyhow::Result<PlantedAnswers> {
         let prompts = self.plan.asked();
         let answers = prompts.flat_map(|prompt| {
@@ -326,21 +328,21 @@ impl<'a> Grading<'a> {
         )
     }
 
-    /// The planted answers, where the judge was tried.
+    /// The planted answers, if the judge was tested.
     pub(super) const fn planted(&self) -> Option<&PlantedAnswers> {
         self.planted.as_ref()
     }
 
-    /// Writes every input and asks nothing.
+    /// Writes every input, without running the pipeline.
     ///
     /// # Errors
     ///
-    /// Where an input cannot be written.
+    /// Fails if an input cannot be written.
     pub(super) fn rehearse(&mut self) -> anyhow::Result<()> {
         self.of_each(RepeatedItems::rehearse)
     }
 
-    /// Calls a function with the answers of the baseline, where it is run, and of the candidate.
+    /// Calls a function with the answers of the baseline, if it is run, and of the candidate.
     fn of_each(
         &mut self,
         mut act: impl FnMut(&mut RepeatedItems<'a>) -> anyhow::Result<()>,
@@ -394,8 +396,8 @@ impl<'a> Grading<'a> {
             let other_passages = other
                 .as_ref()
                 .and_then(|(answered, _)| answered.whole_passages());
-            // Where each answer is graded by itself, only a baseline that was run here is graded: the report of the
-            // base has the grades of its own answers.
+            // If each answer is graded alone, only a baseline that was run here is graded: the report of the base
+            // contains the grades of its own answers.
             let is_shown = plan.scoring != Scoring::Each || self.baseline.is_some();
             let pair = Pair {
                 prompt: &prompt.prompt,
@@ -433,7 +435,7 @@ impl<'a> Grading<'a> {
         Ok(())
     }
 
-    /// The answer that a sample is graded against.
+    /// The answer against which a sample is graded.
     fn next_to(&self, prompt: &Prompt, repeat: usize) -> Next<'_> {
         if let Some(baseline) = &self.baseline {
             let Some(outcome) = baseline.outcomes(&prompt.id).nth(repeat - 1) else {
@@ -466,7 +468,7 @@ impl<'a> Grading<'a> {
         outcomes.map(move |(outcome, repeat)| ((Arc::clone(&id), repeat), outcome))
     }
 
-    /// Notices about the prompts whose repeats were answered from memory.
+    /// Notices about the prompts whose repeats were answered from the pipeline's own cache.
     pub(super) fn notices(&self) -> Vec<Notice> {
         let notice = |id| kept::notice(id).kind("grading");
         self.candidate.kept().into_iter().map(notice).collect()
@@ -540,10 +542,11 @@ impl<'a> Grading<'a> {
     }
 }
 
-/// A judge that has drifted and still puts surely worse answers so far below whole ones sees a drop on both sides.
+/// If a judge has drifted, the minimum gap at which it can still detect a drop on both sides: it grades certainly worse
+/// answers lower than whole ones by this amount.
 const WIDE_GAP: f64 = 0.25;
 
-/// The digest of an answer with its passages; that of nothing where there is no answer.
+/// The digest of an answer with its passages; an empty digest if there is no answer.
 fn digest(answered: &Answered) -> Digest {
     let answer = answered.answer.as_ref();
     let answer = answer.map_or_else(|| Digest::of(b""), |answer| answer.digest);
@@ -555,7 +558,7 @@ fn digest(answered: &Answered) -> Digest {
     passages.iter().fold(fields, add).digest()
 }
 
-/// An answer as it is stored.
+/// An answer in the form in which it is stored.
 fn answered(outcome: &Outcome) -> Answered {
     let read = outcome.result.as_ref().ok();
     let passages = read.and_then(passages_of);

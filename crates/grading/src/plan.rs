@@ -15,7 +15,7 @@ pub(super) struct Plan<'c> {
     pub(super) config: &'c Config,
     pub(super) settings: &'c GradingSettings,
     pub(super) prompts: Vec<Prompt>,
-    /// The indices of the prompts that are asked.
+    /// The indices of the prompts that are run.
     pub(super) places: Vec<usize>,
     pub(super) judge: Box<dyn Judge>,
     pub(super) scoring: Scoring,
@@ -27,7 +27,7 @@ impl<'c> Plan<'c> {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the prompts are wrong, and where the judge cannot grade answers to them.
+    /// A [`Misuse`] if the prompts are wrong, or if the judge cannot grade answers to them.
     pub(super) fn read(config: &'c Config, settings: &'c GradingSettings) -> anyhow::Result<Self> {
         let path = config.root.join(&settings.prompts);
         let prompts = prompts::read(&path, &settings.prompt_fields)?;
@@ -68,12 +68,12 @@ impl<'c> Plan<'c> {
         })
     }
 
-    /// The prompts that are asked.
+    /// The prompts that are run.
     pub(super) fn asked(&self) -> impl Iterator<Item = &Prompt> {
         self.places.iter().map(|place| &self.prompts[*place])
     }
 
-    /// The ids and texts of these prompts: each text is the prompt alone.
+    /// The ids and the texts of the prompts to run.
     pub(super) fn inputs(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
         self.asked()
             .map(|prompt| (prompt.id.as_str(), Cow::Borrowed(prompt.prompt.as_str())))
@@ -95,7 +95,7 @@ impl<'c> Plan<'c> {
     }
 }
 
-/// The meaning of a score; none where the judge needs a reference and there is nothing that could be one.
+/// The meaning of a score; none if the judge needs a reference and there is no possible reference.
 pub(super) const fn scoring(
     needs: Needs,
     has_references: bool,
@@ -106,8 +106,8 @@ pub(super) const fn scoring(
         (Needs::Rival, ..) => Some(Scoring::Choice),
         (Needs::Reference { .. }, true, _) => Some(Scoring::Each),
         (Needs::Reference { .. }, false, true) => Some(Scoring::Likeness),
-        // Each answer is graded against the other one, and the better grade wins. A judge that only tells how similar
-        // two texts are would give both the same grade, whatever they say.
+        // Each answer is graded against the other one, and the better grade wins. A judge that only grades how similar
+        // two texts are would give both the same grade, for any content.
         (Needs::Reference { is_directed: true }, false, false) => Some(Scoring::Exchange),
         (Needs::Reference { is_directed: false }, false, false) | (Needs::Truth, false, _) => None,
     }

@@ -1,7 +1,7 @@
-//! Hides answers whose order is known among those that the judge grades.
+//! Planted answers: copies with a known order, hidden among the answers that the judge grades.
 //!
-//! The answers come from the report of the base, and from the head where that has none. Which of them are taken is drawn
-//! from the answers of this run, so nobody knows it before the run has been made, and the same run draws the same.
+//! The answers come from the report of the base, or from the head if there are none in it. The choice is drawn from the
+//! answers of this run, so nobody can know it before the run, and the same run makes the same choice.
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ use kelvin_run::judge::planted::{
     faulty_by,
 };
 
-/// The answers that a full batch takes where each answer is graded by itself: each costs a grade for the whole answer,
-/// one for a copy that is surely worse, and one for that copy in a disguise.
+/// How many answers a full batch uses if each answer is graded alone: each needs a grade for the whole answer, one for
+/// a copy that is certainly worse, and one for that copy in a disguise.
 const MOST_ANSWERS: usize = MOST_GRADES / 3;
 
 /// An answer of this run.
 pub(super) struct OwnAnswer<'a> {
     pub(super) prompt: &'a Prompt,
     pub(super) text: &'a str,
-    /// The passages that it was made from, where they are known.
+    /// The passages from which the answer was made, if they are known.
     pub(super) passages: Option<Arc<[String]>>,
 }
 
@@ -35,27 +35,27 @@ pub(super) struct OwnAnswer<'a> {
 struct Source<'a> {
     prompt: &'a Prompt,
     answer: &'a str,
-    /// The passages that it was made from, where they are known.
+    /// The passages from which the answer was made, if they are known.
     passages: Option<Arc<[String]>>,
-    /// Its grade in the report of the base, where today's judge should give it again.
+    /// The grade of the answer in the report of the base, if the judge is still the same.
     then: Option<f64>,
-    /// The answer to another prompt, where the judge is shown a reference that tells the two apart.
+    /// The answer to another prompt, if the judge sees a reference by which it can distinguish the two.
     other: Option<&'a str>,
 }
 
-/// A grade that is asked for.
+/// A grade that is requested.
 struct Wanted<'a> {
     source: usize,
     what: What,
     pair: Pair<'a>,
 }
 
-/// What is graded.
+/// The text that is graded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
-    /// The answer as it is.
+    /// The unchanged answer.
     Whole,
-    /// A copy with a fault, and what was put around it.
+    /// A copy with a fault, and its disguise, if any.
     Copy(Option<Disguise>),
 }
 
@@ -65,12 +65,12 @@ struct Copies {
     disguised: [FaultyCopy; Disguise::ALL.len()],
 }
 
-/// Has the judge grade planted answers: few where it proved itself in the run of the base and nothing is wrong with
-/// these, else a full batch.
+/// Lets the judge grade planted answers: a few if it passed in the run of the base and these few are graded correctly,
+/// otherwise a full batch.
 ///
 /// # Errors
 ///
-/// Where the run cannot go on.
+/// Fails if the run cannot continue.
 pub(super) fn plant(
     plan: &Plan<'_>,
     judges: &[Runner<'_>],
@@ -114,12 +114,12 @@ pub(super) fn plant(
     Ok(all)
 }
 
-/// What it costs to try the judge; none where it asks no language model.
+/// The cost of testing the judge; none if it asks no language model.
 pub(super) fn cost(plan: &Plan<'_>) -> Option<JudgeTrialCost> {
     if !plan.settings.judge.asks_a_language_model() {
         return None;
     }
-    // A source can give a grade for each way to show it: whole, with a fault, and in each disguise.
+    // A source can give a grade for each of its forms: whole, with a fault, and in each disguise.
     let prompts = plan.places.len();
     let (ways, few) = match plan.scoring.is_preference() {
         true => (Disguise::ALL.len() + 1, prompts * FEWEST_GRADES),
@@ -144,7 +144,7 @@ pub(super) fn cost(plan: &Plan<'_>) -> Option<JudgeTrialCost> {
     })
 }
 
-/// What the choice is drawn from: the seed of the configuration, and every answer of both sides.
+/// The seed of the choice: the seed of the configuration, and every answer of both sides.
 fn seed(plan: &Plan<'_>, base: Option<&StoredAnswers>, of_head: &[OwnAnswer<'_>]) -> Digest {
     let mut fields = Fields::of("kelvin/planted/v1")
         .field("seed", plan.config.seed.to_be_bytes())
@@ -165,11 +165,11 @@ fn seed(plan: &Plan<'_>, base: Option<&StoredAnswers>, of_head: &[OwnAnswer<'_>]
     fields.digest()
 }
 
-/// An answer with its passages and, where today's judge should give it again, its grade.
+/// An answer with its passages and, if the present judge should give it again, its grade.
 type Found<'a> = (&'a str, Option<Arc<[String]>>, Option<f64>);
 
-/// The answers from which copies are made, in the order in which they are taken. Answers of the better half come first:
-/// a copy of an answer that is worth nothing cannot be worse.
+/// The answers from which copies are made, in the order in which they are used. Answers of the better half come first,
+/// because a copy of a worthless answer cannot be worse.
 fn sources<'a>(
     plan: &'a Plan<'_>,
     base: Option<&'a StoredAnswers>,
@@ -222,19 +222,19 @@ fn sources<'a>(
     sources
 }
 
-/// Everything from which grades are asked.
+/// The sources from which grades are requested.
 struct Batch<'a> {
     plan: &'a Plan<'a>,
     judges: &'a [Runner<'a>],
     sources: &'a [Source<'a>],
     copies: &'a [Copies],
-    /// The disguise of the first source.
+    /// The number of the disguise for the first source.
     turn: usize,
 }
 
 impl<'a> Batch<'a> {
-    /// The few grades for a judge that is known: a whole answer with a worse copy, and another whole answer. Where the
-    /// judge chooses between two, each grade shows a copy beside its answer.
+    /// The few grades for a known judge: a whole answer with a worse copy, and another whole answer. If the judge
+    /// chooses between two answers, each grade compares a copy with its original.
     fn few(&self) -> Vec<Wanted<'a>> {
         if self.plan.scoring.is_preference() {
             let mut wanted = self.all();
@@ -251,13 +251,14 @@ impl<'a> Batch<'a> {
         wanted
     }
 
-    /// A full batch: every answer with a worse copy and a disguised one, and with its other disguises where there are
-    /// few answers.
+    /// A full batch: every answer with a worse copy and a disguised one, and with its other disguises if there are few
+    /// answers.
     fn all(&self) -> Vec<Wanted<'a>> {
         let is_chosen = self.plan.scoring.is_preference();
         let disguise = |source: usize, round: usize| {
             let kinds = Disguise::ALL;
-            // Faults take turns by the source, so disguises take turns by a third of it too: every fault meets each.
+            // Faults change with every source, so disguises also change after a third of the sources: then every fault
+            // is combined with each disguise.
             let at = self.turn + source + source / kinds.len() + round;
             What::Copy(Some(kinds[at % kinds.len()]))
         };
@@ -267,7 +268,7 @@ impl<'a> Batch<'a> {
         for round in 0..=Disguise::ALL.len() {
             for source in 0..sources {
                 match (is_chosen, round) {
-                    // Every fourth source begins with the plain copy, so that few grades have every kind.
+                    // Every fourth source begins with the plain copy, so that a few grades include every kind.
                     (true, _) => match (source + round) % (Disguise::ALL.len() + 1) {
                         0 => wanted.push(self.wanted(source, What::Copy(None))),
                         at => wanted.push(self.wanted(source, disguise(0, at - 1))),
@@ -314,7 +315,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Has the judge grade what is wanted.
+    /// Lets the judge grade the requested texts.
     fn graded(
         &self,
         batch: &str,
@@ -389,5 +390,5 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// The score of two equally good answers that the judge chooses between.
+/// The score of two equally good answers, if the judge chooses between them.
 const EVEN: f64 = 0.5;

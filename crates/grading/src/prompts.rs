@@ -28,7 +28,7 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    /// The digest of everything but the tags: a different one means that the prompt was edited.
+    /// The digest of everything except the tags: a different digest means that the prompt was edited.
     pub(super) fn digest(&self) -> Digest {
         let fields = Fields::of("kelvin/prompt/v1").field("prompt", &self.prompt);
         let fields = match &self.reference {
@@ -42,7 +42,7 @@ impl Prompt {
 /// The keys that a line may have.
 const KEYS: [&str; 4] = ["id", "prompt", "reference", "tags"];
 
-/// The same, as a table has them.
+/// The keys of a table, which are the same as those of a line.
 pub(super) const FIELDS: RowFields = RowFields {
     texts: &["id", "prompt", "reference"],
     lists: &["tags"],
@@ -50,12 +50,12 @@ pub(super) const FIELDS: RowFields = RowFields {
     question: "prompt",
 };
 
-/// Reads the prompts of a file, or of a folder whose Markdown files are one prompt each. `named` are the names that the
-/// fields have in the file, where they have others.
+/// Reads the prompts of a file, or of a folder in which each Markdown file is one prompt. `named` are the names of the
+/// fields in the file, if they differ.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] that shows every problem with its place.
+/// A [`Misuse`] that shows every problem with its position.
 pub(crate) fn read(path: &Path, named: &BTreeMap<String, String>) -> anyhow::Result<Vec<Prompt>> {
     if path.is_dir() {
         return of_folder(path);
@@ -72,7 +72,7 @@ pub(crate) fn read(path: &Path, named: &BTreeMap<String, String>) -> anyhow::Res
     understand(&lines).map_err(|found| diagnostic::misuse(path, &lines, found).into())
 }
 
-/// A larger file is refused before it is read.
+/// A larger file is rejected before it is read.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// The text of a file.
@@ -142,7 +142,7 @@ fn understand(source: &str) -> Result<Vec<Prompt>, Vec<Problem>> {
         let line = whole.trim_end_matches(['\n', '\r']);
         let place = at..at + line.len();
         at += whole.len();
-        // A byte order mark is no part of the first line.
+        // A byte order mark does not belong to the first line.
         let line = line.trim_start_matches('\u{feff}');
         if line.trim().is_empty() {
             continue;
@@ -175,7 +175,7 @@ fn understand(source: &str) -> Result<Vec<Prompt>, Vec<Problem>> {
     }
 }
 
-/// Reports references for only some of the prompts: the scores would have two meanings.
+/// Reports a file in which only some of the prompts have references: the scores would have two meanings.
 fn references(prompts: &[Prompt], found: &mut Vec<Problem>) {
     let without: BTreeSet<&str> = prompts
         .iter()
@@ -196,7 +196,7 @@ fn references(prompts: &[Prompt], found: &mut Vec<Problem>) {
     }
 }
 
-/// A problem of a line, and what to do about it.
+/// A problem in a line, and advice.
 type Wrong = (String, String);
 
 fn prompt(line: &str) -> Result<Prompt, Vec<Wrong>> {

@@ -1,4 +1,4 @@
-//! Takes the answer from an output.
+//! Reads the answer from an output.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use kelvin_probe::{DecisionField, answer};
 use kelvin_run::Reader;
 use kelvin_run::targets::Reply;
 
-/// Takes the text of an answer: the whole output, or one field of it.
+/// Reads the text of an answer: the whole output, or one field of it.
 #[derive(Clone, Debug)]
 pub(super) struct AnswerReader {
     field: Option<DecisionField>,
-    /// The place of the retrieved passages in the same output.
+    /// Where the retrieved passages are in the same output.
     passages: Option<DecisionField>,
 }
 
 /// The key of the text in an answer that was read with its passages.
 const TEXT: &str = "answer";
-/// The key of the passages in such an answer.
+/// The key of the passages in an answer that was read with its passages.
 const PASSAGES: &str = "passages";
 
 /// The text of an answer that was read.
@@ -36,7 +36,7 @@ pub(super) fn passages_of(answer: &Value) -> Option<Arc<[String]>> {
         .collect()
 }
 
-/// The texts of a list of passages: each is a text, or an object that has one.
+/// The texts of a list of passages: each is a string, or an object that contains one.
 fn passages(found: &Value, field: &DecisionField) -> Result<Vec<Value>, Failure> {
     let refused = |what: String| {
         let message = format!("`{}` in its output {what}", field.as_str());
@@ -104,7 +104,7 @@ impl Reader for AnswerReader {
                 }
             },
         };
-        // An empty text is no answer: a judge must not grade it.
+        // An empty text is not an answer: a judge must not grade it.
         if text.trim().is_empty() {
             return Err(Failure::new(
                 FailureKind::OutputMissing,
@@ -121,7 +121,7 @@ impl Reader for AnswerReader {
     fn smallest(&self, answer: &Value) -> Vec<u8> {
         let text = text_of(answer).unwrap_or_default();
         let Some(field) = &self.field else {
-            // An answer that looks like such an object would be taken apart.
+            // An answer in the form of such an object would be misinterpreted.
             return match only_text(text) {
                 None => text.as_bytes().to_vec(),
                 Some(_) => json!({ "answer": text }).to_string().into_bytes(),
@@ -138,8 +138,8 @@ impl Reader for AnswerReader {
     }
 }
 
-/// The text of an output that is a JSON object with one text and nothing else, as a function returns it that answers with
-/// a text.
+/// The text of an output that is a JSON object with only one string. Such an output is written for a function that
+/// returns a string.
 fn only_text(output: &str) -> Option<String> {
     if !output.trim_start().starts_with('{') {
         return None;
@@ -151,7 +151,7 @@ fn only_text(output: &str) -> Option<String> {
     }
 }
 
-/// One JSON object with everything of two.
+/// A JSON object with all the fields of two objects.
 fn merged(one: &[u8], other: &[u8]) -> Vec<u8> {
     fn merge(into: &mut Value, from: Value) {
         match (into, from) {

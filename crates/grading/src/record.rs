@@ -13,7 +13,7 @@ use kelvin_run::judge::planted::{PlantedAnswers, Proof};
 use kelvin_run::judge::{Grade, MaxErrors, Ungraded, UngradedCode};
 use kelvin_run::targets::AskedModel;
 
-/// The number of characters of a reason that are stored: it may quote the answer of a judge.
+/// How many characters of a reason are stored: it may quote the answer of a judge.
 const KEPT_TEXT: usize = 2_000;
 
 /// How the figures are made.
@@ -68,7 +68,7 @@ impl WhyAnew {
 }
 
 impl GradingBasis {
-    /// Why the grades of this run cannot be believed; none where the judge proved itself, or was not tried.
+    /// Why the grades of this run cannot be trusted; none if the judge passed, or was not tested.
     pub(super) fn doubt(&self) -> Option<String> {
         match self.planted.as_ref()?.proof() {
             Proof::Failed(why) => Some(why),
@@ -77,7 +77,7 @@ impl GradingBasis {
     }
 
     /// How the judge has drifted since the base was graded, so that the two sides cannot be compared although each can
-    /// be believed; none where it has not, and where it has graded the base anew.
+    /// be trusted; none if it has not, or if it has graded the base again.
     pub(super) fn drift(&self) -> Option<String> {
         if self.base_anew.is_some() {
             return None;
@@ -88,7 +88,7 @@ impl GradingBasis {
         }
     }
 
-    /// Whether the judge proved itself.
+    /// Whether the judge passed.
     pub(super) fn is_proved(&self) -> bool {
         self.planted.is_some() && self.doubt().is_none()
     }
@@ -115,8 +115,8 @@ impl Scoring {
         matches!(self, Self::Choice | Self::Exchange)
     }
 
-    /// The score of an answer with this grade, in [0, 1]; none where it needs the grade of the other answer, and that has
-    /// none.
+    /// The score of an answer with this grade, in [0, 1]; none if it also needs the grade of the other answer, and that
+    /// is missing.
     pub(super) fn score(self, grade: &Grade, other: Option<&Grade>) -> Option<f64> {
         match self {
             Self::Each | Self::Likeness | Self::Choice => Some(grade.score()),
@@ -190,8 +190,8 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// The passages that the answer was made from; none where they are not known, and where one of them was cut when it
-    /// was stored: a judge must not look into a part of them for the whole.
+    /// The passages from which the answer was made; none if they are not known, or if one of them was shortened when it
+    /// was stored, because a judge must not use a part instead of the whole.
     pub(super) fn whole_passages(&self) -> Option<Arc<[String]>> {
         let passages = self.passages.as_ref()?.iter();
         passages
@@ -255,20 +255,20 @@ impl From<&Ungraded> for Unscored {
 }
 
 impl GradedSample {
-    /// The score of the candidate's answer; none where there is none.
+    /// The score of the candidate's answer; none if there is none.
     pub fn score(&self, scoring: Scoring) -> Option<f64> {
         let score = scoring.score(self.grade.as_ref()?, self.baseline_grade.as_ref())?;
         let by_old = self.grade_by_old_reference.as_ref().map(Grade::score);
         Some(by_old.map_or(score, |by_old| by_old.min(score)))
     }
 
-    /// Whether the candidate's answer is better than the other one: 1, 0, or one half for a tie. None
-    /// where nobody can tell.
+    /// Whether the candidate's answer is better than the other one: 1, 0, or one half for a tie. None if this is not
+    /// known.
     pub fn win(&self, scoring: Scoring) -> Option<f64> {
         let (own, other) = match scoring {
             Scoring::Each => (self.score(scoring)?, self.baseline_grade.as_ref()?.score()),
             Scoring::Choice | Scoring::Exchange => (self.score(scoring)?, 0.5),
-            // Likeness tells how similar the answers are, not which one is better.
+            // The likeness of two answers does not show which one is better.
             Scoring::Likeness => return None,
         };
         Some(match own - other {
@@ -286,5 +286,5 @@ impl GradedSample {
     }
 }
 
-/// Two grades that differ by at most this are equal: rounding must not decide which answer wins.
+/// Two grades that differ by at most this count as equal: rounding must not decide which answer wins.
 const TIE: f64 = 1e-9;

@@ -14,7 +14,7 @@ use kelvin_record::{Ending, Findings};
 use kelvin_run::judge::Judge;
 use kelvin_run::{Runner, Step, judging};
 
-/// The answers of a section and another judge.
+/// The stored answers of a section, and another judge for them.
 pub(super) struct StoredPairs {
     section: GradingSection,
     judge: Box<dyn Judge>,
@@ -25,8 +25,8 @@ impl StoredPairs {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where an answer was cut when it was stored, since a judge must not grade a part instead of the
-    /// whole, and where the judge needs texts that are not stored.
+    /// A [`Misuse`] if an answer was shortened when it was stored, since a judge must not grade a part instead of the
+    /// whole, or if the judge needs texts that are not stored.
     pub(super) fn new(
         mut section: GradingSection,
         settings: &GradingSettings,
@@ -44,7 +44,7 @@ impl StoredPairs {
                 .help("take a judge that grades by criteria, or one that says which of two answers is better")
         })?;
         section.basis.judge = judge.grader_id();
-        // What was planted has tried the judge of that run.
+        // The planted answers have tested the judge of that run, not the present judge.
         section.basis.planted = None;
         section.basis.base_anew = None;
         section.basis.max_errors = settings.max_errors;
@@ -103,7 +103,7 @@ impl Rejudging for StoredPairs {
     }
 }
 
-/// The pair for the judge from a sample, or why the sample cannot be graded.
+/// The pair for the judge from a sample, or the reason why the sample cannot be graded.
 fn pair<'a>(
     scoring: Scoring,
     prompt: &'a PromptRecord,
@@ -139,7 +139,7 @@ fn pair<'a>(
     })
 }
 
-/// Refuses a section in which a text for the judge is stored only in part.
+/// Rejects a section in which a text for the judge is stored only in part.
 fn refuse_what_is_cut(section: &GradingSection) -> Result<(), Misuse> {
     let mut cut = Vec::new();
     for (id, prompt) in &section.items {

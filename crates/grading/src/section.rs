@@ -30,7 +30,7 @@ impl Item for PromptRecord {
             .any(|sample| sample.candidate.answer.is_some())
     }
 
-    /// A judge compares whole answers with those of the base, so an answer is kept completely or not at all.
+    /// A judge compares whole answers with those of the base, so an answer is stored completely or not at all.
     fn shorten(&mut self, texts: KeptTexts) {
         if texts > KeptTexts::None {
             return;
@@ -55,7 +55,7 @@ impl Item for PromptRecord {
                 &mut sample.baseline_grade,
             ];
             for grade in grades.into_iter().flatten() {
-                // What a judge had to say may quote what it was shown.
+                // The notes of a judge may quote the texts that it saw.
                 grade.change_notes(|_| String::new());
             }
         }
@@ -81,7 +81,7 @@ pub(super) fn findings(section: GradingSection, of_the_run: Vec<Notice>) -> Find
     }
 }
 
-/// Notices about a base that was graded anew, and about the samples without a score.
+/// Notices about a base that was graded again, and about the samples without a score.
 fn notices(basis: &GradingBasis, prompts: &BTreeMap<String, PromptRecord>) -> Vec<Notice> {
     let anew = basis.base_anew.iter();
     let mut notices: Vec<Notice> = anew
@@ -92,7 +92,7 @@ fn notices(basis: &GradingBasis, prompts: &BTreeMap<String, PromptRecord>) -> Ve
     notices
 }
 
-/// The notice about the prompts whose references the change edits; none where it edits none.
+/// The notice about the prompts whose references the change edits; none if it edits none.
 fn by_old_references(prompts: &BTreeMap<String, PromptRecord>) -> Option<Notice> {
     let edited = prompts.iter().filter(|(_, prompt)| {
         let mut samples = prompt.samples.iter();
@@ -108,7 +108,7 @@ fn by_old_references(prompts: &BTreeMap<String, PromptRecord>) -> Option<Notice>
     Some(Notice::new(Code::own("references_edited"), text))
 }
 
-/// The notice about the samples without a score; none where each has one.
+/// The notice about the samples without a score; none if each has one.
 fn unscored(prompts: &BTreeMap<String, PromptRecord>) -> Option<Notice> {
     let total: usize = prompts.values().map(|prompt| prompt.samples.len()).sum();
     let mut ids = BTreeSet::new();

@@ -7,16 +7,16 @@ use super::record::{Answered, PromptRecord, Scoring, Unscored, UnscoredCode};
 use kelvin_record::{KeptText, SharedMap};
 use kelvin_run::judge::Grade;
 
-/// The answer that the candidate is graded against.
+/// The answer against which the candidate is graded.
 pub(super) enum Next<'a> {
-    /// A text, with its stored form.
+    /// A text, with its stored form and the repeat of the base from which it comes.
     Text(&'a str, Answered, Option<usize>),
     /// No text: why there is no score, with the stored form of the missing answer.
     Missing(Unscored, Option<(Answered, Option<usize>)>),
 }
 
 impl Next<'_> {
-    /// There is no answer to grade against, which is no error.
+    /// A sample without any answer for the comparison, which is not an error.
     pub(super) fn nothing(why: &str) -> Self {
         Self::Missing(Unscored::new(UnscoredCode::NoBaseline, why), None)
     }
@@ -29,7 +29,8 @@ pub(super) struct Restated {
 }
 
 impl Restated {
-    /// The change from the states of the base to those of this run; none where each of these was seen for the base.
+    /// The change between the states of the base and the states of this run; none if each of these was also seen for
+    /// the base.
     pub(super) fn between(then: BTreeSet<String>, now: BTreeSet<String>) -> Option<Self> {
         let is_told = !then.is_empty() && !now.is_empty();
         (is_told && !now.is_subset(&then)).then_some(Self { then, now })
@@ -40,20 +41,20 @@ impl Restated {
 pub(super) struct StoredAnswers {
     /// The records by the id of the prompt.
     pub(super) prompts: SharedMap<PromptRecord>,
-    /// Whether they were graded by the same judge in the same way, so that this judge would give the stored grades
-    /// again.
+    /// Whether the stored grades come from the same judge and the same way of grading, so that they are still valid.
     pub(super) is_like: bool,
-    /// Whether this judge proved itself by planted answers in the run of the base.
+    /// Whether this judge passed with planted answers in the run of the base.
     pub(super) is_proved: bool,
-    /// How the state of the judge's server has changed since the base was graded; none where it has not, or where nobody
-    /// says it. A judge of which few grades would do is tried by all of them then.
+    /// How the state of the judge's server has changed since the base was graded; none if it has not, or if no server
+    /// reports it. If it has changed, a judge that would only need a few grades is tested with all of them.
     pub(super) restated: Option<Restated>,
-    /// Why this judge could not be believed in the run of the base; none where it could, or was not tried there.
+    /// Why this judge could not be trusted in the run of the base; none if it could, or if it was not tested in that
+    /// run.
     pub(super) doubt: Option<String>,
 }
 
 impl StoredAnswers {
-    /// The answer that a repeat of a prompt is graded against.
+    /// The answer against which a repeat of a prompt is graded.
     pub(super) fn next_to(&self, prompt: &Prompt, repeat: usize) -> Next<'_> {
         let Some(of_base) = self.prompts.get(&prompt.id) else {
             return Next::nothing("the base does not have this prompt");
@@ -65,7 +66,8 @@ impl StoredAnswers {
         let answers: Vec<(usize, &KeptText)> = samples
             .filter_map(|(repeat, sample)| Some((repeat, sample.candidate.answer.as_ref()?)))
             .collect();
-        // Each answer of the head meets one answer of the base, in turn, so there are as many gradings as answers.
+        // Each answer of the head is compared with one answer of the base, in turn, so there are as many gradings as
+        // answers.
         let Some((repeat, answer)) = answers.get((repeat - 1) % answers.len().max(1)) else {
             let why = "the base has no answer to this prompt";
             return Next::Missing(Unscored::new(UnscoredCode::BaselineFailed, why), None);
@@ -84,7 +86,7 @@ impl StoredAnswers {
         }
     }
 
-    /// The stored grade of an answer, where this judge would give it again.
+    /// The stored grade of an answer, if this judge would give it again.
     pub(super) fn grade(&self, prompt: &str, repeat: usize, scoring: Scoring) -> Option<Grade> {
         if scoring != Scoring::Each || !self.is_like {
             return None;

@@ -1,4 +1,4 @@
-//! The parts of a page below its headline, among them the course of figures over time.
+//! The parts of a page below its headline, including plots of figures over time.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use kelvin_base::notice::Notice;
 pub enum Block<'a> {
     /// A heading.
     Heading(Phrase),
-    /// Sentences, each of which may stand on a line of its own.
+    /// Sentences, each of which may be on its own line.
     Text(Vec<Phrase>),
     /// A sentence that a reader may skip.
     Aside(Phrase),
@@ -30,18 +30,18 @@ pub enum Block<'a> {
     Trend(Trend),
 }
 
-/// A short name in a list of them. All of its text may be untrusted.
+/// A short name in a list of names. All of its text may be untrusted.
 #[derive(Clone, Debug)]
 pub struct Chip {
     /// The name.
     pub text: String,
     /// The text that is shown on demand.
     pub title: Option<String>,
-    /// A remark beside the name; such a chip stands out.
+    /// A remark next to the name; such a chip is highlighted.
     pub badge: Option<String>,
 }
 
-/// The most items that a text lists, of those with a problem.
+/// How many items with a problem a text lists at most.
 pub const LISTED: usize = 10;
 
 /// A table of sentences.
@@ -53,9 +53,9 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The rows.
     pub rows: Vec<TableRow>,
-    /// The number of further rows that were not made, since no page lists so many.
+    /// The number of rows that were not made, since no page lists so many.
     pub left: usize,
-    /// The most rows that a text lists; none where that depends on the available space.
+    /// How many rows a text lists at most; none if that depends on the available space.
     pub most: Option<usize>,
     /// The noun for one row, for the line that says how many more there are.
     pub noun: &'static str,
@@ -68,7 +68,7 @@ pub struct Table {
 pub struct Column {
     /// Its name.
     pub name: &'static str,
-    /// Whether it has numbers, which are aligned to the right.
+    /// Whether it contains numbers, which are aligned to the right.
     pub is_number: bool,
 }
 
@@ -97,9 +97,9 @@ pub struct TableRow {
     pub cells: Vec<TableCell>,
     /// The status of the row's subject; the last cell says it in words.
     pub status: Option<Status>,
-    /// The details that open below the row.
+    /// The details that can be expanded below the row.
     pub detail: Option<Detail>,
-    /// The name by which a plot of the page links to the row; it never contains foreign text.
+    /// The name by which a plot on the page links to the row; it never contains external text.
     pub anchor: Option<String>,
 }
 
@@ -118,7 +118,7 @@ impl TableRow {
 /// A cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableCell {
-    /// The earlier text, where the cell shows a change.
+    /// The earlier text, if the cell shows a change.
     pub before: Option<Phrase>,
     /// The current text.
     pub text: Phrase,
@@ -136,19 +136,19 @@ impl From<Phrase> for TableCell {
 pub enum Status {
     /// It did what was expected.
     Expected,
-    /// It did not do what was expected.
+    /// The item did not behave as expected.
     Against,
-    /// Nobody knows what it should have done.
+    /// It is not known how the item should have behaved.
     Open,
-    /// It did not do what was expected, but counts in another figure.
+    /// The item did not behave as expected, but counts in another figure.
     Apart,
-    /// It failed, so nothing is known of it.
+    /// The item failed, so its behaviour is not known.
     Failed,
     /// It was not run.
     NotRun,
 }
 
-/// The details that open below a row of a table.
+/// The details that can be expanded below a row of a table.
 #[derive(Clone, Debug)]
 pub enum Detail {
     /// Names in order, under a title.
@@ -166,20 +166,20 @@ pub enum Detail {
     },
 }
 
-/// An item as it opens on a page in HTML.
+/// An item in its expanded form on an HTML page.
 #[derive(Clone, Debug)]
 pub struct ItemView<'a> {
     /// Its name.
     pub name: &'a str,
-    /// How many parts of it went against expectation.
+    /// How many of its parts had an unexpected result.
     pub against: usize,
     /// How many of its invocations failed.
     pub failed: usize,
-    /// Short remarks that are shown before it opens, each with whether it is good.
+    /// Short remarks that are shown before it is expanded, each with whether it is good.
     pub tags: Vec<(bool, String)>,
     /// Its figures in `[0, 1]`.
     pub signals: Vec<ItemSignal>,
-    /// The content that opens.
+    /// The content that is shown when it is expanded.
     pub blocks: Vec<Block<'a>>,
 }
 
@@ -190,7 +190,7 @@ pub struct ItemSignal {
     pub name: &'static str,
     /// Its value in `[0, 1]`.
     pub value: Option<f64>,
-    /// How many samples it is the mean of.
+    /// How many samples the mean covers.
     pub n: usize,
 }
 
@@ -200,25 +200,25 @@ pub struct ItemSignal {
 pub struct Plane {
     /// The signals to the right and upwards.
     pub axes: [&'static str; 2],
-    /// The ids of the metrics that they show.
+    /// The ids of the metrics that the axes show.
     pub metrics: [&'static str; 2],
     /// The names of the corners: upper left, upper right, lower left, lower right.
     pub corners: [&'static str; 4],
     /// The point where the four regions meet, on both axes.
     pub cut: f64,
-    /// The place of the run.
+    /// The position of the run.
     pub run: [f64; 2],
-    /// The place of the run that it is compared with.
+    /// The position of the run with which this run is compared.
     pub base: Option<[f64; 2]>,
-    /// The interval of its place along each axis.
+    /// The interval of its position along each axis.
     pub ends: [Option<(f64, f64)>; 2],
-    /// The places of the items.
+    /// The positions of the items.
     pub points: Vec<[f64; 2]>,
     /// The noun for the items, in the plural.
     pub items: &'static str,
 }
 
-/// A grid of means; a mean is the warmer, the further it is from its ideal value.
+/// A grid of means; the further a mean is from its ideal value, the warmer is its colour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatGrid {
     /// The title.
@@ -240,18 +240,18 @@ pub struct HeatRow {
     pub name: String,
     /// A remark beside the name.
     pub badge: Option<&'static str>,
-    /// One cell for each column of all groups; none where there is nothing to show.
+    /// A cell for each column of all groups; none if the cell is empty.
     pub cells: Vec<Option<HeatCell>>,
 }
 
 /// A cell of a [`HeatGrid`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeatCell {
-    /// How far the mean is from its ideal value, in `[0, 1]`; none where that is not known.
+    /// The distance of the mean from its ideal value, in `[0, 1]`; none if not known.
     pub off: Option<f64>,
     /// The mean.
     pub mean: f64,
-    /// How many samples it is the mean of.
+    /// How many samples the mean covers.
     pub n: usize,
 }
 
@@ -264,10 +264,10 @@ pub struct ItemPage<'a> {
     pub blocks: Vec<Block<'a>>,
 }
 
-/// The answers of both sides to an item, for a comment that shows what got worse. All texts are untrusted.
+/// The answers of both sides to an item, for a comment that shows which answers got worse. All texts are untrusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswersView {
-    /// The answer that it is graded against; none where there is none.
+    /// The answer against which the item's answer is graded; none if there is no such answer.
     pub before: Option<String>,
     /// The answer that is graded.
     pub after: String,
@@ -275,19 +275,19 @@ pub struct AnswersView {
     pub said: String,
 }
 
-/// One part of an item beside the unchanged item, for a comment that shows what made the difference.
+/// One part of an item, compared with the unchanged item, for a comment that shows what made the difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartView {
     /// The file with the input of the item, relative to the report.
     pub before: String,
     /// The file with the input of the part.
     pub after: String,
-    /// The results of both, in a sentence.
+    /// The results of both items, in a sentence.
     pub answers: Phrase,
 }
 
-/// The course of figures over time. The caller sets both axes, which never depend on the values, so that two plots, or
-/// the plots of two weeks, can be compared.
+/// Figures over time. The caller sets both axes, which never depend on the values, so that two plots, or the plots of
+/// two weeks, can be compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trend {
     /// The title of the plot.
@@ -298,18 +298,18 @@ pub struct Trend {
     pub steps: Vec<TrendStep>,
     /// The noun for a step.
     pub step: &'static str,
-    /// The first step of the period that the page is about.
+    /// The step at which the period of the page begins.
     pub begin: usize,
     /// Whether a table of the same page has these values; then a text page leaves the plot out.
     pub is_tabled: bool,
-    /// The courses.
+    /// The lines.
     pub lines: Vec<TrendLine>,
 }
 
-/// One step of the horizontal axis.
+/// A step of the horizontal axis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrendStep {
-    /// Its name, as it stands below the axis.
+    /// Its name below the axis.
     pub name: String,
     /// An event at this step that the whole plot should show, such as a release; untrusted.
     pub mark: Option<String>,
@@ -335,11 +335,11 @@ impl From<String> for TrendStep {
     }
 }
 
-/// One course: a value for each step that has one, with the number of samples behind it.
+/// A line: a value for each step that has one, with the number of its samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrendLine {
-    /// The name of the course.
+    /// The name of the line.
     pub name: Phrase,
-    /// One point for each step of the trend.
+    /// A point for each step of the trend.
     pub points: Vec<Option<(f64, usize)>>,
 }

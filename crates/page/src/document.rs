@@ -1,5 +1,5 @@
 //! The page of a whole run: the chapters of the probes, the distribution of their values, and the facts of the run
-//! itself; and a page that is about no single run.
+//! itself. Also a page that does not belong to a single run.
 
 use super::{
     Block, Estimate, FailedInvocation, HeatGrid, ItemView, NoticeCount, Opening, Phrase, Plane,
@@ -7,7 +7,7 @@ use super::{
 use super::{Statement, Table};
 use kelvin_base::notice::Notice;
 
-/// The line that stands on every page.
+/// The line that is on every page.
 pub const DISCLAIMER: &str = "Diagnostic signals, not truth metrics: a pipeline can do well \
                                      on all of them and still decide wrongly.";
 
@@ -15,11 +15,11 @@ pub const DISCLAIMER: &str = "Diagnostic signals, not truth metrics: a pipeline 
 pub struct RunPage<'a> {
     /// The command that made the run: `check`.
     pub command: &'static str,
-    /// The result of a comparison with another run; none where there was none.
+    /// The result of a comparison with another run; none if there was none.
     pub opening: Option<Opening>,
-    /// What was measured, and its cost: `12 cases`, `4.2 s`.
+    /// The size and the cost of the measurement: `12 cases`, `4.2 s`.
     pub scope: Vec<String>,
-    /// The items that the run was restricted to; empty means all.
+    /// The items to which the run was restricted; empty means all.
     pub only: &'a [String],
     /// The chapters of the probes, the most important one first; there is at least one.
     pub chapters: Vec<Chapter<'a>>,
@@ -27,7 +27,7 @@ pub struct RunPage<'a> {
     pub others: Option<FigureTable<'a>>,
     /// Every notice of the run and of its items, counted by code.
     pub notices: Vec<NoticeCount<'a>>,
-    /// Other facts that the figures depend on, by name. The values are untrusted.
+    /// Other facts on which the figures depend, by name. The values are untrusted.
     pub facts: Vec<(&'static str, String)>,
     /// The version of the program that made the run. Untrusted, since it is read from a file.
     pub version: &'a str,
@@ -53,20 +53,21 @@ impl<'a> RunPage<'a> {
         chapters.find_map(|chapter| chapter.failed.first().or(chapter.first_failure.as_ref()))
     }
 
-    /// Every table of further figures.
+    /// Every table of other figures.
     pub(super) fn tables(&self) -> impl Iterator<Item = &FigureTable<'a>> {
         let chapters = self.chapters.iter().flat_map(|chapter| &chapter.tables);
         chapters.chain(&self.others)
     }
 
-    /// What a reader has to know before the figures, in sentences without their full stops. It is foreign text.
+    /// The caveats that a reader has to know before the figures, in sentences without their full stops. They are
+    /// external text.
     pub(super) fn caveats(&self) -> impl Iterator<Item = &str> {
         let notices = self.notices.iter().flat_map(|count| &count.notices);
         let foremost = notices.filter(|notice| notice.foremost);
         foremost.map(|notice| notice.text.as_str())
     }
 
-    /// The headword of the run, which is that of its first chapter.
+    /// The headline word of the run: the headline word of its first chapter.
     pub(super) fn headword(&self) -> Headword {
         let first = self.chapters.first().map(|chapter| chapter.headword);
         first.unwrap_or(Headword::NOTHING)
@@ -75,33 +76,33 @@ impl<'a> RunPage<'a> {
 
 /// The chapter of one probe on the page of a run. An empty field takes no space on the page.
 pub struct Chapter<'a> {
-    /// The headword for what was measured.
+    /// The headline word for the subject of the measurement.
     pub headword: Headword,
-    /// What was measured, in short: `12 cases`.
+    /// The size of the measurement, in short: `12 cases`.
     pub scope: Vec<String>,
     /// The statements that a reader should know first, the most useful first.
     pub statements: Vec<Statement>,
-    /// The few figures that stand at the top, with words of their own.
+    /// The few figures at the top, with their own words.
     pub signals: Vec<Signal<'a>>,
-    /// The text where a signal has no interval.
+    /// The text if a signal has no interval.
     pub no_interval: &'static str,
-    /// Groups of figures that stand below the signals.
+    /// Groups of figures below the signals.
     pub groups: Vec<Group<'a>>,
-    /// The figures that stand at the top where there are many of one sort.
+    /// The figures at the top if there are many of one kind.
     pub measures: Option<FigureTable<'a>>,
     /// Parts of a signal, for a screen.
     pub breakdowns: Vec<Breakdown<'a>>,
     /// Two signals at once, with the items as points.
     pub plane: Option<Plane>,
-    /// The distribution of the items' values, where no signal is at the top.
+    /// The distribution of the items' values, if there is no signal at the top.
     pub spread: Option<Spread>,
-    /// The items that need a look, in Markdown; the page in HTML has the items themselves.
+    /// The items that need attention, in Markdown; the HTML page contains the items themselves.
     pub lists: Vec<Table>,
     /// The failed invocations.
     pub failed: Vec<FailedInvocation<'a>>,
-    /// The first failed invocation, where the failures are not listed because each counts in a score.
+    /// The first failed invocation, if the page has no list of failures because each of them counts in a score.
     pub first_failure: Option<FailedInvocation<'a>>,
-    /// Every further figure, grouped by subject.
+    /// The tables with all other figures, grouped by subject.
     pub tables: Vec<FigureTable<'a>>,
     /// A map of means.
     pub heat: Option<HeatGrid>,
@@ -113,12 +114,12 @@ pub struct Chapter<'a> {
     pub settings: Option<Phrase>,
     /// How to read the figures.
     pub method: Vec<Block<'a>>,
-    /// Facts that the figures depend on, by name. The values are untrusted.
+    /// Facts on which the figures depend, by name. The values are untrusted.
     pub facts: Vec<(&'static str, String)>,
 }
 
 impl Chapter<'_> {
-    /// A chapter with a word for what was measured, and nothing else yet.
+    /// A chapter with only a headline word.
     pub const fn new(headword: Headword) -> Self {
         Self {
             headword,
@@ -159,7 +160,7 @@ pub struct ComparisonPage<'a> {
     pub blocks: Vec<Block<'a>>,
 }
 
-/// The word for what a probe measured.
+/// The word for the subject of a probe's measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headword {
     /// The word within a sentence or after a colon.
@@ -168,12 +169,12 @@ pub struct Headword {
     pub title: &'static str,
     /// The meaning of the word.
     pub meaning: &'static str,
-    /// Whether the word judges the system under test; otherwise it says how much was measured.
+    /// Whether the word is a judgement about the system under test; otherwise it describes how much was measured.
     pub is_judgement: bool,
 }
 
 impl Headword {
-    /// The headword of a page without a chapter.
+    /// The headline word of a page without a chapter.
     const NOTHING: Self = Self {
         word: "nothing measured",
         title: "Nothing measured",
@@ -182,7 +183,7 @@ impl Headword {
     };
 }
 
-/// A figure that stands at the top of a page.
+/// A figure at the top of a page.
 pub struct Signal<'a> {
     /// Its name.
     pub name: &'static str,
@@ -194,19 +195,19 @@ pub struct Signal<'a> {
     pub question: &'static str,
     /// Its value.
     pub estimate: Estimate<'a>,
-    /// The largest value that it can have.
+    /// The largest possible value of the figure.
     pub most: f64,
-    /// Where its scale has marks.
+    /// The positions of the marks on its scale.
     pub marks: Vec<f64>,
-    /// Whether a screen shows it as a bar with a line of its own for the sample.
+    /// Whether a screen shows it as a bar, with a separate line for the sample.
     pub has_bar: bool,
-    /// The values that it is computed from, for a screen; shown before the sample.
+    /// The values from which the figure is computed, for a screen; shown before the sample.
     pub made_of: String,
     /// The text on a screen after the sample.
     pub aside: String,
-    /// The words beside the value in the table of a text.
+    /// The words next to the value in the table of a text.
     pub in_words: String,
-    /// A further note, where there is space.
+    /// A second note, which is shown if there is space.
     pub note: String,
 }
 
@@ -242,7 +243,7 @@ pub struct Group<'a> {
     pub line: (&'static str, String),
 }
 
-/// Figures of one sort.
+/// Figures of one kind.
 pub struct FigureTable<'a> {
     /// The title.
     pub title: &'static str,
@@ -250,11 +251,11 @@ pub struct FigureTable<'a> {
     pub note: &'static str,
     /// The figures with their names.
     pub rows: Vec<(Phrase, Estimate<'a>)>,
-    /// Whether the figures, which are then from 0 to 1, make a curve that is drawn with bars.
+    /// Whether the figures, which are then from 0 to 1, form a curve that is drawn with bars.
     pub in_bars: bool,
 }
 
-/// Short figures in one or two lines of a screen.
+/// Short figures in one or two lines on a screen.
 pub struct Breakdown<'a> {
     /// The label of the figures: `by kind`.
     pub label: &'static str,
@@ -262,25 +263,25 @@ pub struct Breakdown<'a> {
     pub rows: Vec<(&'a str, Estimate<'a>)>,
 }
 
-/// The place of an item, by its name.
+/// The index of an item, by its name.
 pub(crate) type PlaceOf<'a> = dyn Fn(&str) -> Option<usize> + 'a;
 
-/// The items of a probe, each of which opens on the page in HTML. They are made one by one, so that thousands of them
-/// are never held in memory at once.
+/// The items of a probe, each of which can be expanded on the HTML page. They are made one by one, so that thousands of
+/// them are never held in memory at once.
 pub struct ItemList<'a> {
     /// The title: `Cases`.
     pub title: &'static str,
-    /// A note on the order of the items and on their details.
+    /// A note that explains the order of the items and their details.
     pub note: &'static str,
-    /// The parts of an item that are left out first where there are too many: `variants that did as expected`.
+    /// The parts of an item that are left out first if there are too many: `variants that did as expected`.
     pub least: &'static str,
     /// The number of items.
     pub count: usize,
-    /// The number of items in which something went against expectation.
+    /// The number of items with an unexpected result.
     pub against: usize,
     /// The number of items with a failed invocation.
     pub failing: usize,
-    /// The index of an item in the order of the names; a link to an item does not depend on the order on the page.
+    /// The index of an item in the order of the names; so a link to an item does not depend on the order on the page.
     pub place: Box<PlaceOf<'a>>,
     /// The items in the order in which they are shown.
     pub each: Box<dyn Iterator<Item = ItemView<'a>> + 'a>,
@@ -289,7 +290,7 @@ pub struct ItemList<'a> {
 /// The number of parts of the scale.
 const PARTS: usize = 10;
 
-/// The values of one metric, one for each item: a mean does not show whether all are alike or some are very bad.
+/// The values of one metric, one for each item: a mean does not show whether all are similar or some are very bad.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
     /// The name of the values: `judge_score`.
@@ -298,18 +299,18 @@ pub struct Spread {
     pub items: &'static str,
     /// The ends of the scale.
     pub ends: (f64, f64),
-    /// One value for each item that has one.
+    /// The values of all items that have a value.
     pub values: Vec<f64>,
 }
 
 impl Spread {
-    /// How many values lie in each part of the scale, from below. A value on the border of two parts is in the upper
-    /// one, and the highest of all in the last.
+    /// How many values are in each part of the scale, from the lowest. A value on the border of two parts belongs to
+    /// the upper one, and the highest possible value to the last.
     pub fn parts(&self) -> [usize; PARTS] {
         let (low, high) = self.ends;
         let mut parts = [0; PARTS];
         for value in &self.values {
-            // In binary 0.7 / 0.1 is a little less than 7.
+            // As a floating-point number, 0.7 / 0.1 is slightly less than 7.
             let at = (value - low) / (high - low) * PARTS as f64 + 1e-9;
             parts[(at.max(0.0) as usize).min(PARTS - 1)] += 1;
         }
@@ -324,7 +325,7 @@ pub struct Article<'a> {
     pub title: Phrase,
     /// The contents of the page, in short.
     pub scope: Vec<String>,
-    /// What a reader should know first.
+    /// The most important statements for the reader.
     pub statements: Vec<Statement>,
     /// The parts of the page.
     pub blocks: Vec<Block<'a>>,

@@ -1,4 +1,4 @@
-//! A measured value as people see it.
+//! A measured value in the form for people.
 
 /// The lower ends of the bands of a value in `[0, 1]`. A value of exactly 0.90 is in the first band.
 pub const BANDS: [f64; 4] = [0.90, 0.70, 0.50, 0.30];
@@ -9,12 +9,12 @@ pub fn band(value: f64) -> usize {
     place.unwrap_or(BANDS.len())
 }
 
-/// A value with its sample and its interval; people never see one without the other.
+/// A value with its sample and its interval, which are always shown together.
 #[derive(Clone, Debug)]
 pub struct Estimate<'a> {
     /// The unrounded value.
     pub value: Option<f64>,
-    /// The value with 4 decimals, or more where fewer would show another band; `not measured` where there is none.
+    /// The value with 4 decimals, or more if fewer would show another band; `not measured` if there is none.
     pub shown: String,
     /// The sample, as `n=17, 1 failed`.
     pub sample: String,
@@ -24,14 +24,14 @@ pub struct Estimate<'a> {
     pub reason: Option<&'a str>,
     /// The word for the value.
     pub word: Option<&'static str>,
-    /// The index of its band, 0 for the best; none where bands mean nothing.
+    /// The index of its band, 0 for the best; none if bands have no meaning.
     pub band: Option<usize>,
     /// The ends of the interval, unrounded.
     pub ends: Option<(f64, f64)>,
 }
 
 impl<'a> Estimate<'a> {
-    /// A value, or the reason why there is none, over `n` samples and `failed` further ones that failed.
+    /// A value, or the reason why there is none, over `n` samples and `failed` others that failed.
     pub fn new(value: Result<f64, Option<&'a str>>, n: usize, failed: usize) -> Self {
         let (value, reason) = match value {
             Ok(value) => (Some(value), None),
@@ -56,15 +56,15 @@ impl<'a> Estimate<'a> {
     #[must_use]
     pub fn between(mut self, low: f64, high: f64) -> Self {
         self.ends = Some((low, high));
-        // The rounded interval still contains the value beside it. In binary, 0.29 is a little less than 29 hundredths,
-        // and must still be shown as 0.29.
+        // The rounded interval still contains the value next to it. As a floating-point number,
+        // 0.29 is slightly less than 29 hundredths, and must still be shown as 0.29.
         let low = (low * 100.0 + 1e-9).floor() / 100.0;
         let high = (high * 100.0 - 1e-9).ceil() / 100.0;
         self.interval = Some(format!("{:.2} to {:.2}", low + 0.0, high + 0.0));
         self
     }
 
-    /// Shows the value as the nearest one in `[0, 1]`, for a ratio that noise can move outside of it.
+    /// Shows the nearest value in `[0, 1]`, for a ratio that noise can move outside it.
     #[must_use]
     pub fn within_one(mut self) -> Self {
         self.value = self.value.map(|value| value.clamp(0.0, 1.0));
@@ -91,7 +91,7 @@ impl<'a> Estimate<'a> {
     }
 }
 
-/// A value for people: 4 decimals, and no minus before a zero.
+/// A value as a text for people: 4 decimals, and no minus before a zero.
 pub fn display(value: f64) -> String {
     let text = format!("{value:.4}");
     if text == "-0.0000" {
@@ -101,12 +101,13 @@ pub fn display(value: f64) -> String {
     }
 }
 
-/// The value with two decimals, or more where those would show another band.
+/// The value with two decimals, or more if two would show another band.
 pub fn brief(value: f64) -> String {
     rounded(value, 2)
 }
 
-/// The value with this many decimals, or more where those would show another band: 0.89996 is not 0.9000.
+/// The value with this many decimals, or more if these would show another band: 0.89996 is not
+/// 0.9000.
 fn rounded(value: f64, least: usize) -> String {
     let shown = |digits: usize| format!("{:.digits$}", value + 0.0);
     let agrees = |text: &String| text.parse().is_ok_and(|shown| band(shown) == band(value));

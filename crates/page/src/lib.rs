@@ -1,7 +1,7 @@
 //! A small document for people, and its renderers for a terminal, Markdown and HTML.
 //!
-//! The caller fills the document; the renderers do not know where it comes from. Foreign text is marked as such, and
-//! each renderer makes it harmless in its own way.
+//! The caller fills the document; the renderers do not know where it comes from. External text is marked as such, and
+//! each renderer escapes it in its own way.
 
 mod block;
 mod document;

@@ -13,16 +13,16 @@ use kelvin_base::notice::{Code, Notice};
 pub struct FailedInvocation<'a> {
     /// The item of the invocation.
     pub item: &'a str,
-    /// The place of the invocation in the item.
+    /// The invocation within the item.
     pub place: &'a str,
     /// The failure.
     pub failure: &'a Failure,
-    /// The folder of its input, relative to the report; none where the folder is not enough to repeat the call.
+    /// The folder of its input, relative to the report; none if the folder is not enough to repeat the call.
     pub folder: Option<PathBuf>,
 }
 
 impl FailedInvocation<'_> {
-    /// The last line of its standard error, where there is one.
+    /// The last line of its standard error, if there is one.
     pub fn last_line(&self) -> Option<String> {
         let mut lines = self.failure.stderr.lines().rev().map(safe::line);
         lines.find(|line| !line.is_empty())
@@ -34,13 +34,13 @@ impl FailedInvocation<'_> {
 pub struct NoticeCount<'a> {
     /// The code.
     pub code: &'a Code,
-    /// Whether a person should see them before the caps and skips.
+    /// Whether the notices are shown before those about limits and skips.
     pub is_warning: bool,
     /// The number of notices.
     pub count: usize,
     /// The number of notices about each kind; notices about no kind are left out.
     pub kinds: BTreeMap<&'a str, usize>,
-    /// All notices, in the order in which they came.
+    /// All notices, in their original order.
     pub notices: Vec<&'a Notice>,
 }
 

@@ -1,9 +1,9 @@
-//! The first words about a run that was compared with another one and judged. The terminal, the comment, the check of
-//! GitHub and the page share them, so that all give a verdict the same name.
+//! The opening of a page about a run that was compared with another one and judged. The terminal, the comment, the
+//! GitHub check run and the page share it, so that all use the same words for a verdict.
 
 use super::{Phrase, Plane, Table, Tone};
 
-/// The first words about a judged run.
+/// The opening of a page about a judged run.
 pub struct Opening {
     /// The tone of the verdict.
     pub tone: Tone,
@@ -11,25 +11,25 @@ pub struct Opening {
     pub mark: &'static str,
     /// The verdict in a few words: `regression, approved`.
     pub word: &'static str,
-    /// The subject of the verdict in a few words, after the word; empty where there is nothing to add.
+    /// The subject of the verdict in a few words, after the word of the verdict; may be empty.
     pub gist: Phrase,
-    /// The changes of items and answers, in a few words; none where nothing changed.
+    /// The changes of items and answers, in a few words; none if there are no changes.
     pub changes: Option<String>,
-    /// What happened, described by answers; none where no answer shows it.
+    /// What happened, described by answers; none if no answer is an example of it.
     pub lead: Option<Phrase>,
     /// The reasons, the most important first; each is a sentence without its full stop, with names between backticks.
     pub reasons: Vec<String>,
     /// The next step for a reader, in sentences.
     pub next: Phrase,
-    /// The run that it was compared with.
+    /// The run with which this run was compared.
     pub base: Phrase,
-    /// The answers that differ from those of the base, a list for each kind of item.
+    /// The answers that differ from those of the base, one list per kind of item.
     pub answers: Vec<AnswerList>,
-    /// A few answers that went wrong, the worst first.
+    /// A few answers that became wrong, the worst first.
     pub flips: Vec<FlippedAnswer>,
-    /// The number of further answers that went wrong.
+    /// How many other answers became wrong.
     pub more_flips: usize,
-    /// What a reader has to know before the figures, in sentences without their full stops.
+    /// The caveats that a reader has to know before the figures, in sentences without their full stops.
     pub caveats: Vec<String>,
     /// The figures of both sides.
     pub metrics: Option<Table>,
@@ -48,7 +48,7 @@ impl Opening {
         }
     }
 
-    /// The place of the base on a square; none where it is not known.
+    /// The position of the base on a square; none if it is not known.
     pub fn place(&self, plane: &Plane) -> Option<[f64; 2]> {
         let [x, y] = plane.metrics.map(|id| {
             let mut before = self.before.iter();
@@ -60,21 +60,21 @@ impl Opening {
     }
 }
 
-/// The most changed answers of one kind of item that the page lists, which keeps it quick.
+/// How many changed answers of one kind of item the page lists at most, so that it stays fast.
 pub const ANSWERS: usize = 500;
 
-/// The items of one kind whose answers differ from those of the base. All text but the title is foreign.
+/// The items of one kind whose answers differ from those of the base. All text except the title is external.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerList {
-    /// The number of these items, as a sentence without its full stop; none where there are none.
+    /// The number of the items in the list, as a sentence without its full stop; none if the list is empty.
     pub title: Option<String>,
-    /// Further sentences about the answers.
+    /// Other sentences about the answers.
     pub notes: Vec<String>,
     /// The noun for one item.
     pub item: String,
     /// The items, the worst first.
     pub rows: Vec<AnswerRow>,
-    /// The number of further items that are not listed.
+    /// How many items are not listed.
     pub left: usize,
 }
 
@@ -91,18 +91,18 @@ pub struct AnswerRow {
     pub base: String,
     /// The current answer.
     pub head: String,
-    /// The ranked hits of both sides, where the answers come from a search.
+    /// The ranked hits of both sides, if the answers come from a search.
     pub hits: Option<HitsBeside>,
-    /// The files of the item that lie beside the page, each with its path relative to the page.
+    /// The files of the item in the folder of the page, each with its path relative to the page.
     pub files: Vec<(&'static str, String)>,
-    /// What stands beside the answers in their outputs: a name, with a text on the base and a current one.
+    /// The other output fields besides the answers: a name, with the text of the base and the current one.
     pub beside: Vec<(String, Option<String>, Option<String>)>,
 }
 
-/// The ranked hits of both sides. All text is foreign.
+/// The ranked hits of both sides. All text is external.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HitsBeside {
-    /// What is expected, each with its title where that is known.
+    /// The expected hits, each with its title if that is known.
     pub expected: Vec<(String, Option<String>)>,
     /// The hits of the base and how many more there were.
     pub base: (Vec<RankedRow>, usize),
@@ -121,17 +121,17 @@ pub struct RankedRow {
     pub title: Option<String>,
     /// Whether it is expected.
     pub is_expected: bool,
-    /// Its rank on the other side; none where the other side does not have it.
+    /// The rank of the hit on the other side; none if the other side does not have it.
     pub other_rank: Option<u32>,
 }
 
-/// An answer that went wrong. All text is foreign.
+/// An answer that became wrong. All text is external.
 pub struct FlippedAnswer {
     /// The item.
     pub item: String,
     /// The part of the item that is shown.
     pub part: String,
-    /// The number of parts in which the answer went wrong, and their noun.
+    /// The number of parts in which the answer became wrong, and their noun.
     pub count: Phrase,
     /// The answer of the base to that part.
     pub base: String,

@@ -1,4 +1,4 @@
-//! Sentences with foreign text in them, and the few words that every page needs.
+//! Sentences that contain external text, and the few words that every page needs.
 
 use std::fmt::Write as _;
 
@@ -14,13 +14,13 @@ use kelvin_base::usage::Usage;
 pub enum Tone {
     /// The sentence reports a problem.
     Alarm,
-    /// The sentence has to be known before the figures are used.
+    /// The reader has to know the sentence before using the figures.
     Caution,
     /// The sentence reports no problem.
     Calm,
 }
 
-/// One thing that a reader should know.
+/// A statement for the reader.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// The tone of the statement.
@@ -29,7 +29,7 @@ pub struct Statement {
     pub text: Phrase,
 }
 
-/// A sentence of ours that may contain foreign names: each renderer shows those in its own way.
+/// A sentence of ours that may contain external names: each renderer shows those in its own way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Phrase(Vec<(PhrasePart, String)>);
 
@@ -46,18 +46,18 @@ pub enum PhrasePart {
 }
 
 impl Phrase {
-    /// Begins with our own text.
+    /// A phrase that begins with our own text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::default().and(text)
     }
 
-    /// Begins with a name.
+    /// A phrase that begins with a name.
     pub fn of_name(name: impl Into<String>) -> Self {
         Self::default().name(name)
     }
 
-    /// A sentence in which names stand between backticks. It may contain foreign names or messages, so characters that
-    /// a page cannot show are removed, and the whole is cut.
+    /// A sentence in which names are between backticks. It may contain external names or messages, so characters that a
+    /// page cannot show are removed, and a long sentence is shortened.
     pub fn marked(text: &str) -> Self {
         const MOST: usize = 1_000;
         let text = safe::cut(text, MOST);
@@ -127,7 +127,7 @@ impl Phrase {
         self.0.iter().map(|(part, text)| (*part, text.as_str()))
     }
 
-    /// The whole phrase; `foreign` shows its foreign parts.
+    /// The whole phrase; `foreign` renders its external parts.
     pub fn show(&self, foreign: impl Fn(PhrasePart, &str) -> String) -> String {
         self.parts()
             .map(|(part, text)| match part {
@@ -137,7 +137,7 @@ impl Phrase {
             .collect()
     }
 
-    /// The same phrase with every foreign part in another form.
+    /// The same phrase with every external part in another form.
     pub fn each_foreign(&self, form: impl Fn(&str) -> String) -> Self {
         let parts = self.0.iter().map(|(part, text)| match part {
             PhrasePart::Text => (*part, text.clone()),
@@ -155,7 +155,7 @@ pub fn counted(count: usize, word: &str) -> String {
     }
 }
 
-/// The tokens and the money that calls of models have used, for people; none where no model was called.
+/// The tokens and the money that model calls have used, as a text for people; none if no model was called.
 pub fn used(usage: Option<&Usage>) -> Option<String> {
     let usage = usage?;
     let mut text = match usage.tokens() {
@@ -176,7 +176,7 @@ pub fn used(usage: Option<&Usage>) -> Option<String> {
     Some(text)
 }
 
-/// The cost of the judges, for people. It is shown separately from the cost of the pipeline.
+/// The cost of the judges, as a text for people. It is shown separately from the cost of the pipeline.
 pub fn of_judges(cost: &Cost) -> String {
     let mut text = format!("judges: {}", counted(cost.invocations, "call"));
     for (count, word) in [
@@ -202,7 +202,7 @@ pub fn capitalized(text: &str) -> String {
     first.chain(letters).collect()
 }
 
-/// A count with a thin separator between thousands.
+/// A number with a thin space between thousands.
 fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -226,7 +226,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Ids for a person: the first few, and the number of further ones.
+/// Ids for a person: the first few, and how many others there are.
 pub fn listed(ids: &[&str]) -> String {
     const MOST: usize = 20;
     let shown = ids[..ids.len().min(MOST)].join(", ");

@@ -15,7 +15,7 @@ use kelvin_run::{OutputObserver, Runner, Step};
 
 /// A kind of probe: a way to run the system under test and to use its answers.
 pub trait Kind: Configure + SectionKind {
-    /// The lines that a configuration without this probe needs to get it, for a message.
+    /// The lines that add this probe to a configuration, for a message.
     fn how_to_configure(&self) -> &'static str;
 
     /// Reads the items that a configuration names.
@@ -25,12 +25,12 @@ pub trait Kind: Configure + SectionKind {
     /// A [`Misuse`] with every problem of the items.
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>>;
 
-    /// The answers of a section, to be graded again by the judge of a configuration; none where the probe keeps no
+    /// The answers of a section, for grading them again with the judge of a configuration; none if the probe stores no
     /// graded answers.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the answers cannot be graded by this judge.
+    /// A [`Misuse`] if this judge cannot grade the answers.
     fn rejudging(
         &self,
         section: &dyn AnySection,
@@ -40,12 +40,13 @@ pub trait Kind: Configure + SectionKind {
         Ok(None)
     }
 
-    /// A section whose scores will be computed by other rules from its stored factors; none where the probe computes no
-    /// scores from stored factors. [`rescore figures`](SectionKind::recompute) then computes the figures from it.
+    /// A section whose scores will be computed by other rules from its stored factors; none if the probe does not
+    /// compute scores from stored factors. [`rescore figures`](SectionKind::recompute) then computes the figures from
+    /// it.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the stored data is not enough for the rules.
+    /// A [`Misuse`] if the stored data is not enough for the rules.
     fn rescored(
         &self,
         section: &dyn AnySection,
@@ -55,25 +56,25 @@ pub trait Kind: Configure + SectionKind {
         Ok(None)
     }
 
-    /// What a file has that another program has written, for a comparison of two of them; none where it is plainly no
-    /// file that this kind reads. `config`: the configuration beside it, where there is one.
+    /// The content of a file that another program has written, for a comparison of two such files; none if this kind
+    /// clearly does not read such a file. `config`: the configuration in the same folder, if there is one.
     ///
     /// # Errors
     ///
-    /// Why the file cannot be used.
+    /// Fails with the reason why the file cannot be used.
     fn foreign(&self, file: &Path, config: Option<&Config>) -> Option<anyhow::Result<Findings>> {
         let _ = (file, config);
         None
     }
 }
 
-/// The items of one probe: first all that are configured, and after [`choose`](Self::choose) the chosen ones.
+/// The items of one probe: at first all configured items, and after [`choose`](Self::choose) the chosen ones.
 pub trait Items: Sync {
     /// The ids of all items that are configured, in order.
     fn ids(&self) -> Vec<&str>;
 
-    /// Whether there is, or may be, an item of this id. A kind that knows its items only once they were run has
-    /// patterns in their place, and takes any id that fits.
+    /// Whether there is, or may be, an item with this id. A kind that knows its items only after a run has patterns
+    /// instead, and accepts any matching id.
     fn has(&self, id: &str) -> bool {
         self.ids().contains(&id)
     }
@@ -83,53 +84,52 @@ pub trait Items: Sync {
         Vec::new()
     }
 
-    /// What was taken for what in the items, for somebody who checks a configuration; a run does not say it again.
+    /// How the items were interpreted, for a person who checks a configuration; a run does not repeat this.
     fn remarks(&self) -> Vec<Notice> {
         Vec::new()
     }
 
-    /// The files with the items, which are not code of the pipeline.
+    /// The files with the items, which do not belong to the code of the pipeline.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// The fingerprint of all configured items, whatever was chosen of them.
+    /// The fingerprint of all configured items, whichever of them were chosen.
     fn fingerprint(&self) -> SectionFingerprint;
 
-    /// The size of the items beside their number, e.g. "with 20 units"; none where the number is enough.
+    /// The size of the items besides their number, e.g. "with 20 units"; none if the number is enough.
     fn size(&self) -> Option<String> {
         None
     }
 
-    /// What there is in the place of items that are known only once they were run, e.g. "2 suites"; none where the items
-    /// are known.
+    /// A description of items that are known only after a run, e.g. "2 suites"; none if the items are known.
     fn unknown(&self) -> Option<String> {
         None
     }
 
-    /// Why the items are too few to tell much; none where they are enough.
+    /// Why there are too few items for a conclusion; none if there are enough.
     fn too_few(&self) -> Option<&'static str> {
         None
     }
 
-    /// Tries each service that the items use beside the pipeline, without changing anything. Returns its name, and its
-    /// description of itself or why it cannot be used.
+    /// Tests each service that the items use besides the pipeline, without changing any data. Returns its name, and
+    /// either its description of itself or why it cannot be used.
     fn services(&self) -> Vec<(String, Result<String, String>)> {
         Vec::new()
     }
 
-    /// Restricts the items to those with these ids, where the list is not empty, and then to a share. Returns how many
-    /// were chosen before the share was taken.
+    /// Restricts the items to those with these ids, if the list is not empty, and then to a shard. Returns how many
+    /// were chosen before they were divided among shards.
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize;
 
-    /// The planned invocations; nothing is written. Computing the digests of the inputs doubles the time, so they are
-    /// left out unless they are requested.
+    /// The planned invocations; no file is written. Computing the digests of the inputs doubles the time, so it is only
+    /// done on request.
     fn list(&self, with_digests: bool) -> Listing;
 
     /// Plans every input of the chosen items.
     fn plan(&self) -> Box<dyn Planned + '_>;
 
-    /// The observer of the other probes' invocations, where the kind observes.
+    /// The observer of the other probes' invocations, if this kind observes.
     fn observer(&self) -> Option<&dyn OutputObserver> {
         None
     }
@@ -141,51 +141,51 @@ pub trait Planned: Sync {
     /// step gets a runner.
     fn steps(&self) -> Vec<Step<'_>>;
 
-    /// Opens the target of a step. A kind that does something around each call of the pipeline opens its own target,
-    /// which calls that of the step.
+    /// Opens the target of a step. If a kind does some work before or after each call of the pipeline, it opens its own
+    /// target, which wraps the target of the step.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the settings of the target cannot be used.
+    /// A [`Misuse`] if the settings of the target cannot be used.
     fn open(&self, step: usize, site: &TargetSite) -> Result<Box<dyn Target + '_>, Misuse> {
         self.steps()[step].program.target.open(site)
     }
 
-    /// Creates the probe with the runners, which are in the order of the steps. Nothing has been run yet.
+    /// Creates the probe with the runners, which are in the order of the steps. No call has been made yet.
     fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r>;
 }
 
 /// A running probe.
 pub trait Probe {
-    /// Runs everything. `proceed` is asked at most once, when the remaining cost is known; if it says no, nothing more
-    /// is run.
+    /// Runs everything. `proceed` is called at most once, when the remaining cost is known; if it returns false, no
+    /// more calls are made.
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on, and where its first answer shows that all further calls would be paid for nothing.
+    /// Fails if the run cannot continue, or if its first answer shows that all other calls would be useless.
     fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()>;
 
-    /// Writes every input once and runs nothing.
+    /// Writes every input once, without running the pipeline.
     ///
     /// # Errors
     ///
-    /// Where an input cannot be written.
+    /// Fails if an input cannot be written.
     fn rehearse(&mut self) -> anyhow::Result<()>;
 
-    /// Runs items again until each has this many repeats; an item without variants is run as often as is wanted for its
-    /// own input. Ids of other probes are ignored.
+    /// Runs items again until each has this many repeats; for an item without variants, the number for its own input
+    /// counts. Ids of other probes are ignored.
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on.
+    /// Fails if the run cannot continue.
     fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()>;
 
-    /// Measures against the stored answers of a comparison's base, where the figures need both. It is called once,
-    /// after [`run`](Self::run) and before the figures are compared.
+    /// Measures against the stored answers of a comparison's base, if the figures need both. It is called once, after
+    /// [`run`](Self::run) and before the figures are compared.
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on.
+    /// Fails if the run cannot continue.
     fn against(&mut self, base: &dyn AnySection) -> anyhow::Result<()> {
         let _ = base;
         Ok(())
@@ -194,20 +194,20 @@ pub trait Probe {
     /// The results so far.
     fn findings(&self) -> Findings;
 
-    /// The time of the pipeline for each repeat of each item, in seconds, where other probes need it.
+    /// The time of the pipeline for each repeat of each item, in seconds, if other probes need it.
     fn seconds(&self) -> BTreeMap<String, Vec<f64>> {
         BTreeMap::new()
     }
 
-    /// The text of the input of an item, or of one of its variants; none where there is no such input or it is no text
-    /// for people.
+    /// The text of the input of an item, or of one of its variants; none if there is no such input or if it is not a
+    /// text for people.
     fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>> {
         let _ = (item, variant);
         None
     }
 }
 
-/// The answers of a section with another judge; no pipeline is run.
+/// The answers of a section, for grading them with another judge; no pipeline is run.
 pub trait Rejudging {
     /// The steps of the judge.
     fn steps(&self) -> Vec<Step<'_>>;
@@ -216,7 +216,7 @@ pub trait Rejudging {
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on.
+    /// Fails if the run cannot continue.
     fn run(&self, runners: &[Runner<'_>]) -> anyhow::Result<Findings>;
 }
 
@@ -224,16 +224,16 @@ pub trait Rejudging {
 ///
 /// # Errors
 ///
-/// As [`Config::load`].
+/// Fails like [`Config::load`].
 pub fn configured(overrides: &Overrides, kinds: &[&'static dyn Kind]) -> anyhow::Result<Config> {
     Config::load(overrides, &owners(kinds))
 }
 
-/// The JSON schema of the file, with the keys of every kind of probe, as the repository has it.
+/// The JSON schema of the file, with the keys of every kind of probe, in the form for the repository.
 ///
 /// # Errors
 ///
-/// Where the library cannot write the schema, which is not known to happen.
+/// Fails if the library cannot write the schema, which should not happen.
 pub fn schema(kinds: &[&'static dyn Kind]) -> anyhow::Result<String> {
     let text = serde_json::to_string_pretty(configure::schema(&owners(kinds)))?;
     Ok(text + "\n")
@@ -243,7 +243,7 @@ pub fn schema(kinds: &[&'static dyn Kind]) -> anyhow::Result<String> {
 ///
 /// # Errors
 ///
-/// As [`Config::load`].
+/// Fails like [`Config::load`].
 pub fn configured_by(
     text: &str,
     file: &Path,
@@ -252,7 +252,7 @@ pub fn configured_by(
     Config::parse(text, file, &owners(kinds))
 }
 
-/// Every kind of probe with the keys that it owns.
+/// Every kind of probe with its keys.
 pub fn owners(kinds: &[&'static dyn Kind]) -> Vec<Owner> {
     let owner = |kind: &&'static dyn Kind| Owner {
         name: kind.name(),
@@ -262,7 +262,7 @@ pub fn owners(kinds: &[&'static dyn Kind]) -> Vec<Owner> {
     kinds.iter().map(owner).collect()
 }
 
-/// The rules by which scores are computed again. A missing rule is that of the configuration, or stays as stored.
+/// The rules by which scores are computed again. A missing rule is taken from the configuration, or stays as stored.
 #[derive(Clone, Copy, Default)]
 pub struct Rescoring<'a> {
     /// The configuration whose rules are used.

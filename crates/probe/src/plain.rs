@@ -1,5 +1,6 @@
-//! A probe of the plain kind: each of its items is one text that is asked as often as the configuration says, and one
-//! record is made from the answers. A probe with variants, a judge or a second step implements [`Items`] instead.
+//! A simple kind of probe: each of its items is one text that is sent to the pipeline as often as the configuration
+//! says, and one record is made from the answers. A probe with variants, a judge or a second step implements [`Items`]
+//! instead.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ use kelvin_run::config::Config;
 use kelvin_run::targets::Address;
 use kelvin_run::{Outcome, Program, Reader, Runner, Step};
 
-/// The questions of such a probe, and how it uses the answers.
+/// The items of a probe without variants, and how the probe uses the answers.
 pub struct PlainItems<'c, I> {
     /// The configuration, which sets the number of repeats.
     pub config: &'c Config,
@@ -148,14 +149,14 @@ impl<I: Item> Probe for PlainAtWork<'_, '_, I> {
 /// The items that are run, by their indices among all items.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ChosenItems {
-    /// The named items, or all where none was named; ascending.
+    /// The named items, or all items if none is named; ascending.
     pub all: Vec<usize>,
-    /// The part of these items that this shard runs; ascending.
+    /// The indices of the items that this shard runs; ascending.
     pub ours: Vec<usize>,
 }
 
 impl ChosenItems {
-    /// Chooses among items with these ids.
+    /// Chooses among items with the given ids.
     pub fn of<'i>(
         ids: impl Iterator<Item = &'i str>,
         only: &[String],

@@ -1,6 +1,7 @@
-//! Items from the file that a team has: a table, a JSON array, or JSON lines, whose columns may have names of their own.
-//! Each is a JSON text with the line where it begins. Where a kind has names for what it reads, all become JSON lines with
-//! these names, each on the line where its row begins, so that whatever is wrong with an item is told with its line.
+//! Reads items from the files that a team already has: a table, a JSON array, or JSON lines, whose columns may have
+//! other names. Each item is a JSON text with the line where it begins. For a kind with its own field names, all files
+//! are converted to JSON lines with these names. Each item is then on the line where its row begins, so that a problem
+//! with an item is reported with the right line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,20 +12,21 @@ use serde_json::{Map, Value};
 use kelvin_run::config::diagnostic::Problem;
 use kelvin_run::config::yaml::{Content, Node};
 
-/// How a file holds its items, by the ending of its name.
+/// The format of the items in a file, by the extension of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowForm {
-    /// A JSON object a line: `.jsonl`, `.ndjson`.
+    /// One JSON object per line: `.jsonl`, `.ndjson`.
     Lines,
     /// A JSON array of objects: `.json`.
     Array,
-    /// A row for each item, below the names of the columns, with this character between the cells: `.csv`, `.tsv`. Where
-    /// the names of a `.csv` have no comma, `;` or a tab may stand between them: spreadsheets write both.
+    /// One row per item, below a row with the names of the columns, with this separator between the cells: `.csv`,
+    /// `.tsv`. If the names in a `.csv` file contain no comma, the separator may also be `;` or a tab: spreadsheets
+    /// write both.
     Table(u8),
 }
 
 impl RowForm {
-    /// The form that the name of a file tells; none for any other ending.
+    /// The format by the extension of a file; none for any other extension.
     pub fn of_file(file: &Path) -> Option<Self> {
         let ending = file.extension()?.to_str()?.to_lowercase();
         match &*ending {
@@ -37,16 +39,16 @@ impl RowForm {
     }
 }
 
-/// The fields that a kind reads of an item.
+/// The fields that a kind reads from an item.
 #[derive(Clone, Copy, Debug)]
 pub struct RowFields {
-    /// Those that are texts. A number in one of them is a text here: ids of documents are often numbers.
+    /// The fields that are texts. A number in one of them counts as a text, because document ids are often numbers.
     pub texts: &'static [&'static str],
-    /// Those that are lists of texts. In a cell `;` stands between the elements, or the cell is a list in JSON.
+    /// The fields that are lists of texts. In a cell, the elements are separated by `;`, or the cell is a JSON list.
     pub lists: &'static [&'static str],
-    /// All others.
+    /// All other fields.
     pub others: &'static [&'static str],
-    /// The text of which an `id` is made, where the file has none.
+    /// The text from which an `id` is made, if the file has none.
     pub question: &'static str,
 }
 
@@ -58,15 +60,15 @@ impl RowFields {
     }
 }
 
-/// How many characters an id has that is made of a question.
+/// The maximum length of an id that is made from a question, in characters.
 const ID: usize = 60;
 
-/// The items of a file as JSON lines. `named` says which field of the file has what a field of an item is called, where
-/// it has another name; then fields of the file that are neither named nor read are left out.
+/// The items of a file as JSON lines. `named` maps a field of an item to its name in the file, if it differs; then
+/// fields of the file that are neither mapped nor read are left out.
 ///
 /// # Errors
 ///
-/// Everything that is wrong with the form of the file, each with its place in `text`.
+/// Fails with everything that is wrong with the form of the file, each problem with its position in `text`.
 pub fn as_lines(
     text: &str,
     form: RowForm,
@@ -92,7 +94,7 @@ pub fn as_lines(
     let (mut list, mut written) = (String::new(), 1);
     for row in &mut rows {
         settle(&mut row.object, fields, named);
-        // Blank lines before it, and further lines of the row above.
+        // Blank lines before this row, and further lines of the previous row, become empty lines.
         while written < row.line {
             list.push('\n');
             written += 1;
@@ -125,21 +127,21 @@ pub fn strange_names(mapping: Option<&Node>, fields: &RowFields) -> Vec<Problem>
         .collect()
 }
 
-/// An item as the file has it.
+/// An unchecked item from the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawRow {
-    /// The line where it begins, from 1.
+    /// The line where the item begins, from 1.
     pub line: usize,
-    /// Its JSON text; of a row of a table an object whose values are texts, in the order of the columns. What stands on a
-    /// line or in an array need not be JSON, or an object.
+    /// Its JSON text. For a row of a table, this is an object whose values are texts, in the order of the columns. A
+    /// line or an array element need not be valid JSON, or an object.
     pub text: String,
 }
 
-/// Takes a file apart into its items.
+/// Splits a file into its items.
 ///
 /// # Errors
 ///
-/// What is wrong with the file as a whole, each with its place in `text`.
+/// Fails with what is wrong with the whole file, each problem with its position in `text`.
 pub fn split(text: &str, form: RowForm) -> Result<Vec<RawRow>, Vec<Problem>> {
     match form {
         RowForm::Lines => {
@@ -155,7 +157,7 @@ pub fn split(text: &str, form: RowForm) -> Result<Vec<RawRow>, Vec<Problem>> {
     }
 }
 
-/// The first item of a file; none where there is none that could be read.
+/// The first item of a file; none if no item could be read.
 pub fn first(text: &str, form: RowForm) -> Option<Map<String, Value>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let rows = split(text, form).ok()?;
@@ -168,7 +170,7 @@ struct Row {
     object: Map<String, Value>,
 }
 
-/// The objects of a file, each on a line of its own.
+/// The objects of a file, each on its own line.
 fn objects(text: &str, form: RowForm) -> Result<Vec<Row>, Vec<Problem>> {
     let (mut rows, mut problems): (Vec<Row>, Vec<Problem>) = (Vec::new(), Vec::new());
     let what = match form {
@@ -176,7 +178,7 @@ fn objects(text: &str, form: RowForm) -> Result<Vec<Row>, Vec<Problem>> {
         RowForm::Lines | RowForm::Table(_) => "line",
     };
     for row in split(text, form)? {
-        // Two elements on one line cannot keep it both.
+        // If two elements are on one line, only one of them can have this line number.
         let line = rows.last().map_or(0, |last| last.line + 1).max(row.line);
         match serde_json::from_str(&row.text) {
             Ok(Value::Object(mut object)) => {
@@ -248,7 +250,7 @@ fn as_text(value: &mut Value) {
     }
 }
 
-/// What a cell holds in JSON, where it holds any.
+/// Parses the JSON in a cell, if it contains any.
 fn as_json(value: &mut Value) {
     if let Value::String(cell) = value {
         let plain = match cell.trim() {
@@ -280,7 +282,7 @@ fn as_list(value: &mut Value) {
     }
 }
 
-/// An id that is made of a question: its letters and digits in lower case, with `-` between the words.
+/// An id that is made from a question: its letters and digits in lower case, with `-` between the words.
 fn slug(text: &str) -> String {
     let lower = text.to_lowercase();
     let words = lower.split(|character: char| !character.is_alphanumeric());
@@ -329,7 +331,7 @@ fn array(text: &str) -> Result<Vec<RawRow>, Vec<Problem>> {
     Ok(rows.collect())
 }
 
-/// What stands between the cells of a table, by its first line.
+/// The separator between the cells of a table, judging by its first line.
 fn separator(text: &str, usual: u8) -> u8 {
     let first = text.lines().next().unwrap_or_default().as_bytes();
     let others = [b';', b'\t'];
@@ -396,7 +398,7 @@ fn table(text: &str, usual: u8) -> Result<Vec<RawRow>, Vec<Problem>> {
             text: format!("{{{}}}", members.join(", ")),
         });
     }
-    // The reader closes an open quote at the end of the file: that cell has swallowed every row below it.
+    // The CSV reader closes an open quote at the end of the file, so that cell has swallowed every row below it.
     if !text.matches('"').count().is_multiple_of(2) {
         let last = rows.last().map(|row| line_at(text, row.line));
         let at = problems.last().map(|problem| problem.at.clone()).or(last);
@@ -413,7 +415,7 @@ fn table(text: &str, usual: u8) -> Result<Vec<RawRow>, Vec<Problem>> {
     }
 }
 
-/// The bytes of a line, from 1; the file as a whole where there is no such line.
+/// The byte range of a line, from 1; the whole file if there is no such line.
 fn line_at(text: &str, number: usize) -> std::ops::Range<usize> {
     let mut start = 0;
     for (line, whole) in (1..).zip(text.split_inclusive('\n')) {

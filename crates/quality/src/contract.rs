@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 use kelvin_base::digest::Digest;
 use kelvin_page::safe;
 
-/// The number of differences from the form that are kept.
+/// How many differences from the form are stored.
 const TOLD: usize = 5;
-/// The most characters of a difference; a longer one is cut.
+/// The maximum length of a difference in characters; a longer one is shortened.
 const LONGEST: usize = 160;
 
 /// The outputs that a contract names, each with its rule.
@@ -107,7 +107,7 @@ impl OutputType {
         }
     }
 
-    /// The keys of a schema that bound the length of this type; none where it has no length.
+    /// The keys of a schema that limit the length of this type; none if values of this type have no length.
     const fn lengths(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::String | Self::Document => Some(("minLength", "maxLength")),
@@ -134,7 +134,7 @@ impl Rule {
         }
     }
 
-    /// A rule that can never hold, with the key that it is about.
+    /// The problem of a rule that can never hold, with the key that causes it.
     pub(super) fn problem(&self) -> Option<(&'static str, String)> {
         let rule = self.full();
         let is_number = matches!(rule.kind, OutputType::Integer | OutputType::Float);
@@ -199,7 +199,7 @@ impl Rule {
 pub(crate) struct Contract {
     validator: Validator,
     schema: Value,
-    /// Whether the contract names nothing: then no output conforms, and none fails to.
+    /// Whether the contract has no requirements: then no output conforms, and none violates it.
     is_empty: bool,
 }
 
@@ -208,12 +208,13 @@ impl Contract {
     ///
     /// # Errors
     ///
-    /// Why the schema is invalid. Nothing is fetched for a `$ref`, so one to a file or an address is refused.
+    /// Fails with the reason why the schema is invalid. Nothing is fetched for a `$ref`, so one to a file or a URL is
+    /// rejected.
     pub(super) fn of_schema(schema: Value) -> Result<Self, String> {
         if !schema.is_object() && !schema.is_boolean() {
             return Err("a JSON schema is a mapping".to_owned());
         }
-        // This engine for patterns takes linear time.
+        // This regular expression engine needs only linear time.
         let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
         let validator = options
             .build(&schema)
@@ -229,7 +230,7 @@ impl Contract {
     ///
     /// # Errors
     ///
-    /// Why an output cannot be checked, e.g. because a pattern is no regular expression.
+    /// Fails with the reason why an output cannot be checked, e.g. because a pattern is not a regular expression.
     pub(super) fn of_outputs(outputs: &ContractKeys) -> Result<Self, String> {
         let rules = outputs.iter();
         let properties: Map<String, Value> = rules
@@ -258,7 +259,7 @@ impl Contract {
         self.is_empty
     }
 
-    /// The differences of an output from the form; empty where the output conforms.
+    /// The differences of an output from the form; empty if the output conforms.
     pub(super) fn differences(&self, output: &Value) -> Vec<String> {
         let mut errors = self.validator.iter_errors(output);
         let mut told: Vec<String> = errors

@@ -1,4 +1,4 @@
-//! From the indicators to the figures.
+//! Computes the figures from the indicators.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use super::scorer;
 use kelvin_base::stats;
 use kelvin_record::{CaseValue, Cell, Cells, Interval, Metric};
 
-/// The family of every figure of this probe.
+/// The family of all figures of this probe.
 const ALL: &str = "quality";
 
 /// The items, by the name of the case.
 pub(super) type Items = BTreeMap<String, QualityItem>;
 
-/// Computes the score of every invocation again, which depends only on the factors and the weights. Scores of a scorer
+/// Computes the score of every invocation again; it depends only on the factors and the weights. Scores of a scorer
 /// that this version does not have stay unchanged.
 pub(super) fn score_all(items: &mut Items, basis: &QualityBasis) {
     let Some(scorer) = scorer::scorer(&basis.scorer) else {
@@ -35,14 +35,14 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
     };
     let score = |run: &QualityIndicators| run.quality_score;
     let mut of_all = of_cases(items, basis, &score, &|_| true);
-    // A suite in which nothing could be scored must not pass because there is no figure.
+    // A suite without any score has no figure, and must not pass because of that.
     of_all.gated = !items.is_empty();
     of_all.poor_below = Some(Band::REVIEW);
     put("quality_score", of_all);
     for factor in &basis.factors {
         let value = |run: &QualityIndicators| run.factor(*factor);
         let mut metric = of_cases(items, basis, &value, &|_| true);
-        // The contract is demanded of every case; the other factors are a matter of degree.
+        // The contract is required of every case; the other factors are a matter of degree.
         metric.is_declared = *factor == Factor::Conformance;
         put(factor.as_str(), metric);
     }
@@ -50,7 +50,7 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
         let globs = globs_of(globs);
         let mut metric = of_cases(items, basis, &score, &|case| globs.is_match(case));
         metric.poor_below = Some(Band::REVIEW);
-        // The gate has these pairs already.
+        // The gate already counts these pairs.
         for case in metric.per_case.values_mut() {
             case.cells = Cells::default();
         }
@@ -171,7 +171,7 @@ fn of_cases(
     metric
 }
 
-/// The mean over scores that belong to no score of a case; none where there are none.
+/// The mean over scores that do not contribute to the score of a case; none if there are none.
 fn apart(
     items: &Items,
     why: &str,

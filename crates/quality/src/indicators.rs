@@ -1,4 +1,4 @@
-//! From the output of an invocation to its indicators.
+//! Computes the indicators from the output of an invocation.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ use super::score::Factor;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_page::safe;
 
-/// The number of missing outputs that are named.
+/// How many missing outputs are named.
 const NAMED: usize = 8;
-/// The most characters of a clause; a longer one is cut.
+/// The maximum length of a clause in characters; a longer one is shortened.
 const LONGEST: usize = 160;
-/// The largest number up to which a double can hold every whole number.
+/// The largest number up to which a 64-bit float can represent every whole number.
 const MOST_TOKENS: f64 = 9_007_199_254_740_992.0;
 
 /// The expected properties of an output. A part that is not configured is a factor that is left out.
@@ -23,7 +23,7 @@ pub(crate) struct Expected {
     pub(super) contract: Option<Contract>,
     /// The required outputs, as JSON pointers.
     pub(super) required: Option<Vec<String>>,
-    /// The places where the output tells its cost.
+    /// The fields in which the output reports its cost.
     pub(super) usage: Option<UsagePointers>,
 }
 
@@ -40,7 +40,7 @@ impl Expected {
         .collect()
     }
 
-    /// Identifies the values that are taken from an output. The weights are no part of it, since they change no
+    /// Identifies the values that are read from an output. The weights do not belong to it, since they change no
     /// indicator.
     pub(super) fn digest(&self) -> Digest {
         let mut fields = Fields::of("kelvin/quality/v1");
@@ -70,7 +70,7 @@ impl Expected {
         }
     }
 
-    /// The indicators of an unreadable output: it has no form and no required output, and was worth no token, so every
+    /// The indicators of an unreadable output: it has no form and no required output, and no token was useful, so every
     /// factor is 0. If the factors were null instead, a pipeline that crashes on hard inputs would look better.
     fn none(&self, why: &str) -> QualityIndicators {
         let conformance = self.contract.as_ref();
@@ -139,15 +139,15 @@ fn not_there(pointer: &str) -> String {
 }
 
 impl QualityIndicators {
-    /// Whether a required output was looked for in this output and is missing. Of many missing outputs only the first
-    /// are named.
+    /// Whether a required output was searched for in this output and is missing. If there are many missing outputs,
+    /// only the first are named.
     pub(super) fn misses(&self, pointer: &str) -> bool {
         let clause = not_there(pointer);
         !self.failed && self.lacks.contains(&clause)
     }
 }
 
-/// Whether a required output has no content. 0 and false are answers.
+/// Whether a required output has no content. 0 and false count as content.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -180,7 +180,7 @@ fn token_counts(usage: &UsagePointers, output: &Value) -> Result<TokenCounts, St
     })
 }
 
-/// A whole number of tokens, even where it is written as `12.0`.
+/// A whole number of tokens, even if it is written as `12.0`.
 fn tokens(value: &Value) -> Option<u64> {
     let number = value.as_f64()?;
     let is_whole = (0.0..=MOST_TOKENS).contains(&number) && number.fract() == 0.0;
@@ -191,7 +191,7 @@ fn tokens(value: &Value) -> Option<u64> {
 ///
 /// # Errors
 ///
-/// Why the share cannot be computed.
+/// Fails with the reason why the share cannot be computed.
 pub(super) fn efficiency(counts: &TokenCounts) -> Result<f64, String> {
     let useful = counts.useful.unwrap_or(counts.output);
     if counts.total == 0 {

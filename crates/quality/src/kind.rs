@@ -1,4 +1,4 @@
-//! The quality score as the rest of the program knows it.
+//! Connects the quality score with the rest of the program.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -116,8 +116,8 @@ impl SectionKind for QualityKind {
         differing.collect()
     }
 
-    /// Scores of different rules, or of different factors, are not compared. Different weights are no problem: the base
-    /// is scored with those of the head.
+    /// Scores with different rules, or of different factors, are not compared. Different weights are not a problem: the
+    /// base is scored with those of the head.
     fn incomparable(&self, base: &dyn AnySection, head: &dyn AnySection) -> Option<SettingDiffers> {
         let (base, head) = (&own(base).basis, &own(head).basis);
         let factors = |basis: &QualityBasis| -> Vec<String> {
@@ -312,7 +312,7 @@ impl Probe for Watching<'_> {
         Ok(())
     }
 
-    /// The other probes run their cases again, and their answers are observed then.
+    /// The other probes run their cases again, and the answers are then observed.
     fn repeat(&mut self, _wanted: &WantedRepeats) -> anyhow::Result<()> {
         Ok(())
     }

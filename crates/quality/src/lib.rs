@@ -1,5 +1,5 @@
 //! The quality of the outputs that the pipeline gives to other probes: whether an output has the agreed form, whether
-//! every required part is there, and how much of its cost was useful. This probe runs nothing: it observes every
+//! every required part exists, and how much of its cost was useful. This probe runs no pipeline: it observes every
 //! invocation of the others when its output is read.
 
 mod config;

@@ -1,4 +1,4 @@
-//! Takes the indicators of every invocation of the other probes, and keeps them until they are needed.
+//! Extracts the indicators of every invocation of the other probes, and stores them until they are needed.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use kelvin_base::digest::Digest;
 use kelvin_run::targets::Reply;
 use kelvin_run::{OutputObserver, Task};
 
-/// Looks at outputs as they are read, and keeps the indicators.
+/// Examines the outputs when they are read, and stores the indicators.
 pub(super) struct Indicators<'c> {
     expected: &'c Expected,
     kept: Mutex<BTreeMap<(&'static str, Task), KeptIndicators>>,
@@ -55,7 +55,7 @@ impl<'c> Indicators<'c> {
         items
     }
 
-    /// Every change is a single call, which a panic in another thread cannot have left half done.
+    /// Every change is a single call, which a panic in another thread cannot have left incomplete.
     fn locked(&self) -> MutexGuard<'_, BTreeMap<(&'static str, Task), KeptIndicators>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -72,7 +72,7 @@ impl OutputObserver for Indicators<'_> {
     }
 
     fn keep(&self, probe: &'static str, task: &Task, input: Digest, observed: &Value) {
-        // An entry of the cache that was edited by hand may hold anything. An entry that cannot be read counts as an
+        // A cache entry that was edited by hand may contain any value. An entry that cannot be read counts as an
         // unreadable output.
         let indicators = QualityIndicators::deserialize(observed);
         let indicators = indicators.unwrap_or_else(|_| self.expected.of(None));

@@ -12,14 +12,14 @@ use kelvin_page::{
 };
 use kelvin_record::{Metric, estimate, family, spread};
 
-/// How the figures are made.
+/// How the figures are computed.
 const NOTE: &str = "Means over the cases; the value of a case is the mean over the runs of its unperturbed \
                     input.";
-/// The number of cases that a text lists.
+/// How many cases a text lists.
 const LISTED: usize = 30;
-/// The number of ids that a sentence names.
+/// How many ids a sentence names.
 const NAMED: usize = 3;
-/// With fewer runs, a drop of 0.05 in one case cannot be told from chance.
+/// With fewer runs than this, a drop of 0.05 in one case cannot be distinguished from chance.
 const FEW_RUNS: usize = 10;
 
 /// The chapter about the quality on the page of a whole run.
@@ -122,7 +122,7 @@ fn statements(section: &QualitySection) -> Vec<Statement> {
 }
 
 /// The required outputs that are missing in every output of all cases. The score of each case may still be in the best
-/// band, since it is a mean over several factors; but no reader may be told that the outputs are good.
+/// band, since it is a mean over several factors; but no reader should be told that the outputs are good.
 fn never_there(section: &QualitySection) -> Vec<&str> {
     let runs = || section.items.values().flat_map(|item| item.runs());
     let is_read = runs().any(|run| !run.failed);
@@ -143,7 +143,7 @@ fn bounds(band: Band) -> &'static str {
     }
 }
 
-/// The figures with their names, the score first.
+/// The figures with their names; the score comes first.
 fn rows<'a>(
     section: &'a QualitySection,
     metrics: &'a BTreeMap<String, Metric>,
@@ -292,7 +292,7 @@ fn method(basis: &QualityBasis) -> String {
     told
 }
 
-/// The notices about runs that count in no score, and about counts that do not add up.
+/// The notices about runs that contribute to no score, and about counts that are inconsistent.
 pub(super) fn notices(section: &QualitySection) -> Vec<Notice> {
     let basis = &section.basis;
     let mut found = Vec::new();

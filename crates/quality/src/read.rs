@@ -1,17 +1,17 @@
-//! Reads an output as JSON that means the same to every reader. A key that occurs twice in one object has different
-//! values for different readers, so such an output is refused.
+//! Parses an output as JSON that has the same meaning for every parser. A key that occurs twice in one object has
+//! different values in different parsers, so such an output is rejected.
 
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads one JSON value.
+/// Parses one JSON value.
 ///
 /// # Errors
 ///
-/// Why the bytes are refused: besides invalid JSON, numbers beyond the range of a double, `NaN`, nesting beyond 128
-/// levels, repeated keys and anything after the value are refused.
+/// Fails with the reason why the bytes are rejected: besides invalid JSON, these are numbers beyond the range of a
+/// 64-bit float, `NaN`, nesting beyond 128 levels, duplicate keys and anything after the value.
 pub(super) fn json(bytes: &[u8]) -> Result<Value, String> {
     let read: Result<Strict, _> = serde_json::from_slice(bytes);
     read.map(|Strict(value)| value)

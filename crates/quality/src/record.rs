@@ -115,10 +115,10 @@ pub(crate) struct TokenCounts {
     pub total: u64,
 }
 
-/// The clause in place of those that may quote an output.
+/// The clause in place of clauses that may quote an output.
 const NOT_KEPT: &str = "what else was found is not kept";
 
-/// Whether a clause has nothing but the name of an output in it, which the configuration gives.
+/// Whether a clause contains only the name of an output, which comes from the configuration.
 fn names_only(clause: &str) -> bool {
     let ends = ["` is missing", "` is empty"].into_iter();
     let mut names = ends.filter_map(|end| clause.strip_suffix(end)?.strip_prefix('`'));
@@ -180,7 +180,7 @@ impl Item for QualityItem {
         fields.digest()
     }
 
-    /// The probe runs nothing of its own.
+    /// The probe runs no pipeline of its own.
     fn inputs(&self) -> usize {
         0
     }
@@ -194,7 +194,7 @@ impl Item for QualityItem {
         self.runs().any(|run| !run.failed)
     }
 
-    /// What an output lacks may quote it; the names of missing outputs are those of the configuration.
+    /// A clause about missing parts may quote the output; the names of missing outputs come from the configuration.
     fn shorten(&mut self, texts: KeptTexts) {
         if texts > KeptTexts::None {
             return;
@@ -209,7 +209,7 @@ impl Item for QualityItem {
         }
     }
 
-    /// Each probe is a part: a change that removes a probe also removes its knowledge of the case.
+    /// Each probe is a part: if a change removes a probe, its data about the case are lost too.
     fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
         let probes = self.probes.keys();
         probes

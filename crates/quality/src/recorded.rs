@@ -1,5 +1,5 @@
-//! Outputs that were recorded earlier, and are judged as if the pipeline had given them now: so an edited schema or
-//! contract can be tried on outputs that are known to be good, before a run is paid for.
+//! Outputs that were recorded earlier, and are judged as if the pipeline had given them now. So an edited schema or
+//! contract can be tested on outputs that are known to be good, before anybody pays for a run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ impl Recorded {
     ///
     /// # Errors
     ///
-    /// Where the folder cannot be listed.
+    /// Fails if the folder cannot be listed.
     pub(super) fn list(folder: &Path, most: usize) -> anyhow::Result<Self> {
         let mut by_case: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for path in entries(folder)? {

@@ -11,7 +11,7 @@ use kelvin_probe::Rescoring;
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the rules are invalid, or need values that were never taken from the outputs.
+/// A [`Misuse`] if the rules are invalid, or need values that were never read from the outputs.
 pub(super) fn rescored(
     section: &QualitySection,
     rules: &Rescoring<'_>,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The largest difference between two numbers that count as equal in decimals.
+/// The largest difference between two numbers that count as equal in decimal notation.
 const GUARD: f64 = 1e-9;
 
 /// One part of the score.
@@ -21,10 +21,10 @@ pub(crate) enum Factor {
 }
 
 impl Factor {
-    /// Every factor, in the order in which they are added up.
+    /// Every factor, in the order in which they are added.
     pub(crate) const ALL: [Self; 3] = [Self::Conformance, Self::Completeness, Self::Efficiency];
 
-    /// The name as it is written.
+    /// The name of the factor in texts.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Conformance => "conformance",
@@ -63,7 +63,7 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// The weight of one factor, as it is written.
+    /// The configured weight of one factor.
     pub(crate) const fn of(&self, factor: Factor) -> f64 {
         match factor {
             Factor::Conformance => self.conformance,
@@ -72,11 +72,12 @@ impl Weights {
         }
     }
 
-    /// Reads `0.4,0.35,0.25`, or `conformance=0.4,completeness=0.6`, where a factor that is not named has the weight 0.
+    /// Parses `0.4,0.35,0.25`, or `conformance=0.4,completeness=0.6`, where a factor that is not
+    /// named has the weight 0.
     ///
     /// # Errors
     ///
-    /// The problem of the text, or of the weights.
+    /// Fails with the problem of the text, or of the weights.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut weights = Self {
             conformance: 0.0,
@@ -121,7 +122,7 @@ impl Weights {
     ///
     /// # Errors
     ///
-    /// The problem of the weights.
+    /// Fails with the problem of the weights.
     pub(crate) fn checked(self) -> Result<Self, String> {
         for factor in Factor::ALL {
             let weight = self.of(factor);
@@ -143,8 +144,8 @@ impl Weights {
         factors.iter().map(|factor| self.of(*factor)).sum()
     }
 
-    /// The effective weight of each provided factor: where some factors are not provided, the weights of the
-    /// others are scaled to a sum of 1. Empty where no provided factor has weight.
+    /// The effective weight of each provided factor: if some factors are not provided, the weights of the others are
+    /// scaled to a sum of 1. Empty if no provided factor has weight.
     pub(crate) fn effective(&self, provided: &[Factor]) -> Vec<(Factor, f64)> {
         let here: Vec<Factor> = Factor::ALL
             .into_iter()
@@ -159,8 +160,8 @@ impl Weights {
             .collect()
     }
 
-    /// The efficiency that an output needs for a good score if everything else is perfect; none where the score needs
-    /// no efficiency.
+    /// The efficiency that an output needs for a good score if everything else is perfect; none if the score needs no
+    /// efficiency.
     pub(crate) fn least_efficiency(&self, provided: &[Factor]) -> Option<f64> {
         let effective = self.effective(provided);
         let weight = |wanted: Factor| {
@@ -192,7 +193,7 @@ impl Band {
     /// The lower end of the middle band.
     pub const REVIEW: f64 = 0.60;
 
-    /// The band of a score. A score that equals the limit in decimals has reached it.
+    /// The band of a score. A score that equals the limit in decimal notation has reached it.
     pub fn of(score: f64) -> Self {
         match score {
             score if score >= Self::GOOD - GUARD => Self::Good,
@@ -201,7 +202,7 @@ impl Band {
         }
     }
 
-    /// The name as it is written.
+    /// The name in texts.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -220,7 +221,7 @@ impl Band {
     }
 }
 
-/// A score, or a limit, with the number of decimals that people are shown.
+/// A score, or a limit, with the number of decimals for texts.
 pub(crate) fn points(value: f64) -> String {
     format!("{value:.4}")
 }

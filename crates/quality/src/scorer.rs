@@ -1,5 +1,5 @@
-//! From the factors of an invocation to its score. The factors of a run, of a stored report and of a trace from another
-//! tool are all scored here, so that equal factors give exactly equal scores.
+//! Computes the score of an invocation from its factors. The factors of a run, of a stored report and of a trace from
+//! another tool are all scored here, so that equal factors give exactly equal scores.
 //!
 //! A scorer is a type with one line in the list below.
 
@@ -10,12 +10,12 @@ use super::score::{Factor, Weights};
 use kelvin_base::digest::Digest;
 use kelvin_record::ScoredInvocation;
 
-/// One way to compute a score from weighted factors.
+/// A way to compute a score from weighted factors.
 pub(crate) trait QualityScorer: Sync {
     /// The name in the configuration, e.g. `weighted_sum`.
     fn name(&self) -> &'static str;
 
-    /// The name with the version of the rules: scores of different ids are never compared.
+    /// The name with the version of the rules: scores with different ids are never compared.
     fn id(&self) -> &'static str;
 
     /// The score of factors with their weights, which add up to 1. Both are from 0 to 1.
@@ -25,7 +25,7 @@ pub(crate) trait QualityScorer: Sync {
 /// Every scorer; the first one is the default.
 pub(crate) const SCORERS: &[&dyn QualityScorer] = &[&WeightedSum, &WeightedProduct];
 
-/// The weighted sum, in which a high factor can make up for a low one.
+/// The weighted sum, in which a high factor can compensate for a low one.
 struct WeightedSum;
 
 impl QualityScorer for WeightedSum {
@@ -46,7 +46,7 @@ impl QualityScorer for WeightedSum {
     }
 }
 
-/// The weighted geometric mean: a factor that is 0 makes the score 0, whatever the others are.
+/// The weighted geometric mean: a factor that is 0 makes the score 0, for any values of the other factors.
 struct WeightedProduct;
 
 impl QualityScorer for WeightedProduct {
@@ -67,13 +67,12 @@ impl QualityScorer for WeightedProduct {
     }
 }
 
-/// The scorer with an id; none where this version does not have it.
+/// The scorer with an id; none if this version does not have it.
 pub(crate) fn scorer(id: &str) -> Option<&'static dyn QualityScorer> {
     SCORERS.iter().copied().find(|scorer| scorer.id() == id)
 }
 
-/// The score of an invocation; none where a factor with weight is missing in it, and where no provided factor has
-/// weight.
+/// The score of an invocation; none if it lacks a factor with weight, or if no provided factor has weight.
 pub(crate) fn score(
     scorer: &dyn QualityScorer,
     weights: &Weights,

@@ -14,7 +14,7 @@ use kelvin_run::trace::{ChainTrace, StepStatus, StepTrace, TraceTokens};
 pub struct ScoredTrace<'t> {
     /// The trace.
     pub trace: &'t ChainTrace,
-    /// The score of the chain as a whole; none where a factor is missing.
+    /// The score of the whole chain; none if a factor is missing.
     pub score: Option<f64>,
     /// The unit of each step, with the score of the step.
     pub units: Vec<(&'t str, Option<f64>)>,
@@ -22,12 +22,12 @@ pub struct ScoredTrace<'t> {
     pub is_off: bool,
 }
 
-/// Scores traces by the requested rules, or by those of a fresh run. A trace that waits for the decision of a person is
-/// scored too; code that computes means leaves it out.
+/// Scores traces by the requested rules, or by those of a new run. A trace that waits for a person's decision is scored
+/// too; code that computes means leaves it out.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the rules are invalid.
+/// A [`Misuse`] if the rules are invalid.
 pub fn scored_traces<'t>(
     traces: &'t [ChainTrace],
     rules: &Rescoring<'_>,
@@ -76,7 +76,8 @@ fn scored<'t>(
 }
 
 /// The factors of a chain: it conforms if every step does, its completeness is the mean of its steps, and its
-/// efficiency comes from its own tokens. A chain that did not finish has 0 where its steps have no value.
+/// efficiency comes from its own tokens. A chain that did not finish has 0 for every factor for which its steps have no
+/// value.
 fn of_chain(trace: &ChainTrace) -> QualityIndicators {
     let steps: Vec<QualityIndicators> = trace.steps.iter().map(of_step).collect();
     let all = |value: fn(&QualityIndicators) -> Option<f64>| -> Option<Vec<f64>> {
@@ -94,7 +95,7 @@ fn of_chain(trace: &ChainTrace) -> QualityIndicators {
         .and_then(|tokens| efficiency(&counts(&tokens)).ok());
     let missing = trace.has_failed().then_some(0.0);
     QualityIndicators {
-        // Missing outputs have no form, whatever the earlier steps had.
+        // Missing outputs have no form, even if the earlier steps had one.
         conformance: match trace.has_failed() {
             true => Some(0.0),
             false => conformance,
@@ -105,7 +106,7 @@ fn of_chain(trace: &ChainTrace) -> QualityIndicators {
     }
 }
 
-/// The score of a whole trace, by the rules of an empty configuration; none where a factor is missing.
+/// The score of a whole trace, by the rules of an empty configuration; none if a factor is missing.
 pub fn score_of_trace(trace: &ChainTrace) -> Option<f64> {
     let weights = Weights::default();
     scorer::score(SCORERS[0], &weights, &Factor::ALL, &of_chain(trace))

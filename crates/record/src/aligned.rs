@@ -13,7 +13,7 @@ use kelvin_page::ComparisonPage;
 /// Two sections whose figures can be compared.
 #[derive(Debug)]
 pub struct AlignedSections {
-    /// The section that the change is compared with.
+    /// The section with which the change is compared.
     pub base: AlignedSection,
     /// The section of the change.
     pub head: AlignedSection,
@@ -26,20 +26,20 @@ pub struct AlignedSections {
 pub struct AlignedSection {
     /// The records; items that are paired have the same digest on both sides.
     pub section: Box<dyn AnySection>,
-    /// The figures of the probe, by id. They replace all its earlier figures.
+    /// The figures of the probe, by id. They replace all earlier figures of this probe.
     pub metrics: BTreeMap<String, Metric>,
 }
 
-/// How two sections are compared, where more than one way is right.
+/// How two sections are compared, if more than one way is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Viewpoint {
-    /// The side whose labels count for an item whose labels the change edits.
+    /// The side whose labels are used for an item whose labels the change edits.
     pub labels: ComparedSide,
     /// Whether the unknown part of the head counts as good as possible; otherwise it counts as bad as possible.
     pub at_best: bool,
 }
 
-/// By default, the base's labels count, and the unknown part as bad as possible.
+/// By default, the labels of the base are used, and the unknown part counts as bad as possible.
 impl Default for Viewpoint {
     fn default() -> Self {
         Self {
@@ -49,10 +49,10 @@ impl Default for Viewpoint {
     }
 }
 
-/// The differences between two runs beside the records of a probe.
+/// The differences between two runs besides the records of a probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Surroundings {
-    /// Whether a setting differs that changes what is measured.
+    /// Whether the two sides differ in a setting that defines what is measured.
     pub configuration: bool,
     /// Whether the command or the declared environment differs.
     pub command: bool,
@@ -63,7 +63,7 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
     /// The comparison in the form in which it is written.
     fn written(&self) -> &dyn erased_serde::Serialize;
 
-    /// The page of the comparison; none where there is nothing to show.
+    /// The page of the comparison; none if it would be empty.
     fn page(&self) -> Option<ComparisonPage<'_>> {
         None
     }
@@ -78,21 +78,21 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
         &[]
     }
 
-    /// How many of those are edited in another way as well, and so are counted among the edited ones already.
+    /// How many relabelled items are edited in another way as well, and so are already counted as edited.
     fn edited_too(&self) -> usize {
         0
     }
 
-    /// The unknown part of the head that counts as bad as possible, in a clause; none where there is none.
+    /// The unknown part of the head that counts as bad as possible, in a clause; none if there is none.
     fn doubt(&self) -> Option<String> {
         None
     }
 
-    /// Refuses sections that could only be compared in a coarse way.
+    /// Fails for sections that could only be compared approximately.
     ///
     /// # Errors
     ///
-    /// The differences between the sides, in a clause.
+    /// Fails with the differences between the sides, in a clause.
     fn strict(&self) -> Result<(), String> {
         Ok(())
     }
@@ -103,7 +103,7 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
 pub struct AlignmentWarning {
     /// The sentence.
     pub text: String,
-    /// Whether the warning leaves the verdict open, so that nothing passes silently.
+    /// Whether the warning makes a passing verdict open, so that no change passes unnoticed.
     pub is_open: bool,
 }
 

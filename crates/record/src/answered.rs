@@ -1,5 +1,5 @@
 //! The answers to the items of a probe: to the unchanged items, and to variants with exchanged evidence that should
-//! govern the answer. Answers are compared before any figure is made of them.
+//! govern the answer. Answers are compared before any figure is computed from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use kelvin_base::digest::Digest;
 /// The answers of one section.
 #[derive(Clone, Debug, Default)]
 pub struct SectionAnswers<'a> {
-    /// The declared types of evidence, each with the metric that it is gated by; empty where nothing is exchanged.
+    /// The declared types of evidence, each with its gated metric; empty if no evidence is exchanged.
     pub types: Vec<(&'a str, String)>,
     /// The items by name.
     pub items: BTreeMap<&'a str, AnsweredItem<'a>>,
@@ -22,22 +22,22 @@ pub struct SectionAnswers<'a> {
 /// The answers to one item.
 #[derive(Clone, Debug, Default)]
 pub struct AnsweredItem<'a> {
-    /// The question for people: a question or a title, and no more than its beginning; none where the record does not
-    /// have it.
+    /// The question as a text for people: the beginning of a question or a title; none if the record does not contain
+    /// it.
     pub asked: Option<Cow<'a, str>>,
-    /// The expected answer, for people; none where nobody has given one.
+    /// The expected answer as a text for people; none if it is not known.
     pub expected: Option<Cow<'a, str>>,
-    /// The answers to the item as it is.
+    /// The answers to the unchanged item.
     pub itself: Vec<Option<Answer>>,
-    /// What the first of these answers say beside what is compared, such as a reason, by field; for people.
+    /// The other output fields of the first of these answers, such as a reason, as texts for people.
     pub beside: &'a [BTreeMap<String, String>],
-    /// The answers to the variants that should be answered like the item.
+    /// The answers to the variants that should get the same answer as the item.
     pub own: Vec<AnsweredInput<'a>>,
     /// The answers to the variants in which evidence was exchanged.
     pub swaps: Vec<AnsweredSwap<'a>>,
 }
 
-/// The answers to one input, one for each run; none where the run failed.
+/// The answers to one input, one for each run; none if the run failed.
 #[derive(Clone, Debug)]
 pub struct AnsweredInput<'a> {
     /// The name of the variant.
@@ -55,25 +55,25 @@ pub struct AnsweredSwap<'a> {
     pub asked: AnsweredInput<'a>,
     /// The type of the unit.
     pub of_type: &'a str,
-    /// The item that the unit comes from.
+    /// The item from which the unit comes.
     pub donor: Option<&'a str>,
 }
 
-/// One answer, in the form in which it is compared and shown.
+/// An answer, in the form in which it is compared and shown.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// A number.
     Number(f64),
-    /// Any other answer; two answers are the same if their texts are.
+    /// Any other answer; two answers are equal if their texts are.
     Text(String),
-    /// A text of which only the beginning may be kept; two answers are the same if their digests are.
+    /// A text of which only the beginning may be kept; two answers are equal if their digests are.
     Kept(KeptText),
-    /// The JSON null. Where no unchanged item has this answer, it counts as no answer.
+    /// The JSON null. If no unchanged item has this answer, it counts as a missing answer.
     Null,
 }
 
 impl Answer {
-    /// A text that two answers share exactly if they are the same.
+    /// A text that is the same for two answers exactly if they are equal.
     pub fn key(&self) -> Cow<'_, str> {
         match self {
             Self::Number(number) => Cow::Owned(number.to_string()),
@@ -83,7 +83,7 @@ impl Answer {
         }
     }
 
-    /// The answer for people; a decision as JSON.
+    /// The answer as a text for people; a decision as JSON.
     pub fn shown(&self) -> Cow<'_, str> {
         match self {
             Self::Number(number) => Cow::Owned(number.to_string()),
@@ -93,7 +93,7 @@ impl Answer {
         }
     }
 
-    /// The most frequent of some answers; among equally frequent ones the first. None where there is no answer.
+    /// The most frequent answer; among equally frequent answers the first. None if there is no answer.
     pub fn usual<'a>(answers: impl Iterator<Item = &'a Self>) -> Option<&'a Self> {
         let mut counts: Vec<(&Self, usize)> = Vec::new();
         for answer in answers {
@@ -120,7 +120,7 @@ impl PartialEq for Answer {
     }
 }
 
-/// The answer for people; a decision as JSON.
+/// The answer as a text for people; a decision as JSON.
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown())

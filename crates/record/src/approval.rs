@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The word in `by` for everybody who may push to the repository.
 pub const WRITERS: &str = "write";
-/// The longest time that a decision may take, in seconds: GitHub re-runs a job for 30 days.
+/// The longest time for a decision, in seconds: GitHub can re-run a job for 30 days.
 pub const LONGEST: i64 = 30 * 86_400;
 /// The longest name of a label that GitHub accepts.
 pub const LABEL: usize = 50;

@@ -23,7 +23,7 @@ impl ItemComparisons {
     ///
     /// # Errors
     ///
-    /// Where a comparison does not fit its kind.
+    /// Fails if a comparison does not fit its kind.
     pub fn read_by(&mut self, kinds: &Kinds) -> Result<(), String> {
         for (name, comparison) in &mut self.0 {
             if let Some(kind) = kinds.kind(name) {
@@ -85,8 +85,8 @@ impl<'de> Visitor<'de> for ByProbe {
         f.write_str("the comparisons of items, by the name of their probe")
     }
 
-    /// Takes the fields that are unknown to the verdict. A field of a later version may be the comparison of a probe
-    /// that this program does not know, or anything else: an object is kept unchanged, and other values are ignored.
+    /// Collects the fields that the verdict does not know. A field of a later version may be the comparison of an
+    /// unknown probe, or any other value: an object is kept unchanged, and other values are ignored.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ItemComparisons, A::Error> {
         let mut comparisons = ItemComparisons::default();
         while let Some((name, stored)) = map.next_entry::<String, Value>()? {

@@ -15,9 +15,9 @@ pub struct Findings {
     pub metrics: BTreeMap<String, Metric>,
     /// The notices that follow from the records and figures, without those in the records themselves.
     pub notices: Vec<Notice>,
-    /// The notices from the course of the run, which cannot be made again from the records.
+    /// The notices from the run itself, which cannot be made again from the records.
     pub of_the_run: Vec<Notice>,
-    /// Whether the answers were compared with each other anew; otherwise the records' own statement stays.
+    /// Whether the answers were compared with each other again; otherwise the statement in the records stays.
     pub compared: bool,
 }
 
@@ -34,7 +34,7 @@ impl Clone for Findings {
 }
 
 impl Findings {
-    /// Figures that are made from the records alone, without notices.
+    /// Figures that are computed from the records alone, without notices.
     pub const fn of_records(
         section: Box<dyn AnySection>,
         metrics: BTreeMap<String, Metric>,
@@ -49,7 +49,7 @@ impl Findings {
     }
 }
 
-/// The parts of a run that a page needs beside the section of a probe.
+/// The parts of a run that a page needs besides the section of a probe.
 #[derive(Clone, Copy)]
 pub struct RunView<'a> {
     /// Every figure of the run, by id.

@@ -12,7 +12,7 @@ use kelvin_base::digest::Digest;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeptText {
     /// The text, or its beginning.
-    // Copies share it: there are several of each answer.
+    // Copies share the text, because there are several of each answer.
     pub text: Arc<str>,
     /// The digest of the whole text.
     pub digest: Digest,
@@ -22,7 +22,7 @@ pub struct KeptText {
 }
 
 impl KeptText {
-    /// The most characters of an answer that are stored. A report of a thousand prompts with answers of a page each
+    /// How many characters of an answer are stored at most. A report of a thousand prompts with answers of a page each
     /// stays below ten megabytes, and nobody reads a longer answer in a review.
     pub const MOST: usize = 20_000;
 
@@ -46,7 +46,7 @@ impl KeptText {
         self.characters.is_none().then_some(&*self.text)
     }
 
-    /// Shortens the text to what a place may hold: see [`KeptTexts`].
+    /// Shortens the text to the part that may be stored: see [`KeptTexts`].
     pub fn shorten(&mut self, texts: KeptTexts) {
         let Some(most) = texts.most() else { return };
         let (kept, characters) = beginning(&self.text, most);
@@ -56,7 +56,7 @@ impl KeptText {
         }
     }
 
-    /// The text for people: its beginning with a sign where it is cut, or its digest where no text is kept.
+    /// The text for people: its beginning with a mark if it was shortened, or its digest if no text is stored.
     pub fn shown(&self) -> Cow<'_, str> {
         match self.characters {
             None => Cow::Borrowed(&self.text),
@@ -66,18 +66,19 @@ impl KeptText {
     }
 }
 
-/// The beginning of what stands in place of a text that is not kept.
+/// The beginning of the placeholder for a text that is not kept.
 const STAND_IN: &str = "(not kept: ";
 
 /// The number of digits of a digest in a [`stand_in`]: two texts of one pipeline never share them by chance.
 const DIGITS: usize = 16;
 
-/// What stands in place of a text that is not kept. Two texts have the same one exactly if they are the same.
+/// The placeholder for a text that is not kept. Two texts have the same placeholder exactly if they are equal.
 fn stand_in(digest: Digest) -> String {
     format!("{STAND_IN}{})", digest.short(DIGITS))
 }
 
-/// What stands in place of a text where no text may be kept: its digest. What stands in place of a text already stays.
+/// The placeholder for a text if no text may be kept: it contains the digest. A text that is already a placeholder
+/// stays unchanged.
 pub fn withheld(text: &str) -> String {
     match is_stand_in(text) {
         true => text.to_owned(),
@@ -85,7 +86,7 @@ pub fn withheld(text: &str) -> String {
     }
 }
 
-/// Whether a text for people has something in it that stands in place of a text.
+/// Whether a text for people contains a placeholder.
 pub fn is_withheld(shown: &str) -> bool {
     shown.contains(STAND_IN)
 }
@@ -118,7 +119,7 @@ impl KeptTexts {
     /// The number of characters of the short form of an answer.
     pub const SHORT: usize = 80;
 
-    /// The most characters that are kept; none where there is no limit.
+    /// The maximum number of characters; none if there is no limit.
     pub const fn most(self) -> Option<usize> {
         match self {
             Self::None => Some(0),
@@ -128,7 +129,7 @@ impl KeptTexts {
     }
 }
 
-/// The beginning of a text, with the number of characters of the whole text where it is longer.
+/// The beginning of a text, and the number of characters of the whole text if it is longer.
 fn beginning(text: &str, most: usize) -> (&str, Option<usize>) {
     match text.char_indices().nth(most) {
         None => (text, None),

@@ -1,5 +1,5 @@
-//! The knowledge of a kind of probe about its measurements: how a section is read, compared and shown. A program with a
-//! report also has the kinds of its sections, and asks them; no other code knows a kind by its name.
+//! The knowledge of a kind of probe about its measurements: how a section is read, compared and shown. A program that
+//! has a report also has the kinds of its sections, and calls them; no other code knows a kind by its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,10 +18,10 @@ use crate::scored::{CheckSaid, GradedPair, RivalAnswers, ScoredInvocation};
 use crate::section::AnySection;
 use crate::{Nouns, estimate, family};
 
-/// The fields of an object of JSON.
+/// The fields of a JSON object.
 pub type JsonFields = Map<String, Value>;
 
-/// How sections of one kind of probe are used, whichever program has measured them.
+/// How sections of one kind of probe are used, no matter which program has measured them.
 pub trait SectionKind: Send + Sync {
     /// The name: the key under `probes` in a report, and the first part of the ids of the metrics.
     fn name(&self) -> &'static str;
@@ -29,8 +29,8 @@ pub trait SectionKind: Send + Sync {
     /// The question of the probe, in a sentence.
     fn question(&self) -> &'static str;
 
-    /// What the ids of its metrics have after its name, up to the next `.` or `@`, each with plain words for it. Empty
-    /// where users name the metrics, as they do checks.
+    /// The parts of its metric ids after its name, up to the next `.` or `@`, each with plain words for it. Empty if
+    /// users choose the names of the metrics, as they do for checks.
     fn metric_names(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
@@ -38,13 +38,13 @@ pub trait SectionKind: Send + Sync {
     /// The words for one item and for several items.
     fn nouns(&self) -> (&'static str, &'static str);
 
-    /// The words for the items of a section, where what made it has words of its own.
+    /// The nouns for the items of a section, if the program that made the section has its own nouns.
     fn nouns_of(&self, section: &dyn AnySection) -> Nouns {
         let _ = section;
         self.nouns().into()
     }
 
-    /// The folder of its files within the output folder; none for the one kind whose items have folders at the top
+    /// The folder of its files within the output folder; none for the only kind whose items have folders at the top
     /// level.
     fn folder(&self) -> Option<&'static str> {
         Some(self.name())
@@ -55,20 +55,20 @@ pub trait SectionKind: Send + Sync {
         ("Items", "Command")
     }
 
-    /// Whether the kind runs nothing and observes the other probes: its items are theirs, under the same ids. At most
+    /// Whether the kind runs no pipeline and observes the other probes: it has their items, under the same ids. At most
     /// one kind does so.
     fn observes(&self) -> bool {
         false
     }
 
-    /// The scored invocations of all probes, with the score and its parts; empty for a kind that scores none.
+    /// The scored invocations of all probes, with the score and its parts; empty for a kind without scores.
     fn scored(&self, section: &dyn AnySection) -> Vec<ScoredInvocation> {
         let _ = section;
         Vec::new()
     }
 
-    /// The parts of an invocation's files that make an example: the input of the pipeline, and its answer. None where
-    /// the answer was not kept completely.
+    /// The parts of an invocation's files that form an example: the input of the pipeline, and its answer. None if the
+    /// answer was not stored completely.
     fn example(&self, input: JsonFields, output: JsonFields) -> Option<(JsonFields, JsonFields)> {
         Some((input, output))
     }
@@ -84,8 +84,8 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
-    /// The names of the models that have graded for a section by the judge at a place of the configuration, as their
-    /// servers say it; empty where no model has graded, or no server says a name.
+    /// The names of the models that graded for a section, for the judge at a place of the configuration, as reported by
+    /// their servers; empty if no model graded, or no server reports a name.
     fn served(&self, section: &dyn AnySection, place: &str) -> BTreeSet<String> {
         let _ = (section, place);
         BTreeSet::new()
@@ -95,13 +95,13 @@ pub trait SectionKind: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Where the text is not a section of this kind.
+    /// Fails if the text is not a section of this kind.
     fn stored(
         &self,
         text: &mut dyn erased_serde::Deserializer<'_>,
     ) -> Result<Box<dyn AnySection>, erased_serde::Error>;
 
-    /// The JSON schema of such a section.
+    /// The JSON schema of a section of this kind.
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
 
     /// The settings that differ between two sections whose figures can still be compared. The names are plural.
@@ -114,14 +114,14 @@ pub trait SectionKind: Send + Sync {
         Vec::new()
     }
 
-    /// The setting that makes the figures of two sections incomparable; none where they can be
-    /// compared. The name is singular.
+    /// The setting that makes the figures of two sections incomparable; none if they can be compared. The name is
+    /// singular.
     fn incomparable(&self, base: &dyn AnySection, head: &dyn AnySection) -> Option<SettingDiffers> {
         let _ = (base, head);
         None
     }
 
-    /// Prepares two sections for a comparison by a viewpoint, and compares their items; none where they are compared
+    /// Prepares two sections for a comparison from a viewpoint, and compares their items; none if they are compared
     /// unchanged.
     fn align(
         &self,
@@ -138,19 +138,19 @@ pub trait SectionKind: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Where the value is not a comparison of this kind.
+    /// Fails if the value is not a comparison of this kind.
     fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
         Ok(Arc::new(stored))
     }
 
-    /// The JSON schema of such a comparison; none where the kind does not align its sections.
+    /// The JSON schema of a comparison of this kind; none if the kind does not align its sections.
     fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
         let _ = generator;
         None
     }
 
-    /// Adds to the figures of the base those that a head must be compared with, where the base has not measured them
-    /// itself: a head that was measured against the base has the figures of both sides.
+    /// Adds figures to the base with which a head must be compared, if the base has not measured them itself: a head
+    /// that was measured together with the base has the figures of both sides.
     fn figures_of_base(
         &self,
         base: &dyn AnySection,
@@ -160,8 +160,8 @@ pub trait SectionKind: Send + Sync {
         let _ = (base, head, metrics);
     }
 
-    /// The answers that a judge has graded, for the ledger. `seconds` has the time of the pipeline for each repeat of
-    /// an item, where it is known.
+    /// The answers that a judge has graded, for the ledger. `seconds` contains the time of the pipeline for each repeat
+    /// of an item, if it is known.
     fn graded_pairs(
         &self,
         section: &dyn AnySection,
@@ -171,13 +171,13 @@ pub trait SectionKind: Send + Sync {
         Vec::new()
     }
 
-    /// The pairs of two different answers to one prompt, for people who say which is better.
+    /// The pairs of two different answers to one prompt, for people who choose the better one.
     fn rival_answers(&self, section: &dyn AnySection) -> Vec<RivalAnswers> {
         let _ = section;
         Vec::new()
     }
 
-    /// The chapter of a section on the page of a run; by default it has only the figures.
+    /// The chapter of a section on the page of a run; by default it contains only the figures.
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
         let (word, title) = (self.name(), self.name());
         let mut chapter = Chapter::new(Headword {
@@ -199,7 +199,7 @@ pub trait SectionKind: Send + Sync {
         chapter
     }
 
-    /// The pages of the items that have one, each with its folder. They are made one by one, since there may be
+    /// The pages of all items that have a page, each with its folder. They are made one by one, since there may be
     /// thousands.
     fn item_pages<'a>(
         &self,
@@ -210,21 +210,21 @@ pub trait SectionKind: Send + Sync {
         Box::new(std::iter::empty())
     }
 
-    /// One part of an item beside the unchanged item; none where the item has no such part.
+    /// One part of an item, compared with the unchanged item; none if the item has no such part.
     fn part(&self, section: &dyn AnySection, item: &str, part: &str) -> Option<PartView> {
         let _ = (section, item, part);
         None
     }
 
-    /// Why an item did badly in a metric, in the words of its record and at most a line long; none where the record
-    /// does not say it. The words are foreign and may be harmful.
+    /// Why an item has a bad result in a metric, in the words of its record and at most a line long; none if the record
+    /// does not say it. The words come from outside and may be harmful.
     fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
         let _ = (section, item, metric);
         None
     }
 
-    /// The answers of an item that went wrong from one section to the other, in a metric that dropped; none where the
-    /// records do not show it.
+    /// The answers of an item that became wrong from one section to the other, in a metric that dropped; none if the
+    /// records do not show which ones.
     fn flip(
         &self,
         (base, head): (&dyn AnySection, &dyn AnySection),
@@ -235,20 +235,20 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
-    /// The answers of both sides to an item; none where the probe keeps no answers for people.
+    /// The answers of both sides to an item; none if the probe stores no answers for people.
     fn answers(&self, section: &dyn AnySection, item: &str) -> Option<AnswersView> {
         let _ = (section, item);
         None
     }
 
-    /// The answers to the items, for the comparison of two sides; none where the probe keeps no answers, or where only
-    /// a judge could say which of them are the same.
+    /// The answers to the items, for the comparison of two sides; none if the probe stores no answers, or if only a
+    /// judge could say which of them are equal.
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
         let _ = section;
         None
     }
 
-    /// The ranked hits of both sections for an item; none where the probe keeps none for this item.
+    /// The ranked hits of both sections for an item; none if the probe has none for this item.
     fn ranked_hits(
         &self,
         (base, head): (&dyn AnySection, &dyn AnySection),
@@ -267,7 +267,7 @@ pub trait SectionKind: Send + Sync {
 pub struct Kinds(Arc<[&'static dyn SectionKind]>);
 
 impl Kinds {
-    /// The kind of a name; none where this program knows no such kind.
+    /// The kind with this name; none if this program does not know it.
     pub fn kind(&self, name: &str) -> Option<&'static dyn SectionKind> {
         self.iter().find(|kind| kind.name() == name)
     }
@@ -284,7 +284,7 @@ impl FromIterator<&'static dyn SectionKind> for Kinds {
     }
 }
 
-/// The part of the id of a metric by which [`metric_names`](SectionKind::metric_names) knows it.
+/// The part of a metric's id that [`metric_names`](SectionKind::metric_names) lists.
 pub fn metric_name(id: &str) -> &str {
     let own = id.split_once('.').map_or("", |(_, own)| own);
     own.split(['.', '@']).next().unwrap_or_default()

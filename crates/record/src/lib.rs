@@ -1,5 +1,5 @@
 //! The results of probes that the gate judges: sections with their items, metrics, answers, and the kinds that
-//! understand them. This is the contract between measuring and comparing code; it has no side effects.
+//! interpret them. This is the contract between measuring and comparing code; it has no side effects.
 
 mod aligned;
 mod answered;

@@ -1,4 +1,4 @@
-//! A metric: one figure with its sample, its interval, the reason where there is none, and its values in each case by
+//! A metric: one figure with its sample, its interval, the reason if it has no value, and its values in each case by
 //! variant.
 
 use std::borrow::Cow;
@@ -71,7 +71,7 @@ impl Range {
         }
     }
 
-    /// The distance between the ends; infinite where one is open.
+    /// The distance between the ends; infinite if an end is open.
     pub fn width(&self) -> f64 {
         match (self.low, self.high) {
             (Some(low), Some(high)) => high - low,
@@ -157,8 +157,8 @@ pub struct Metric {
     pub per_case: SharedMap<CaseValue>,
 }
 
-/// Whether the answers of a metric are crossed. It says what can be run, not what was measured: two metrics that differ
-/// only in it are equal.
+/// Whether every answer to a variant is compared with every answer to the case. It describes possible runs and not the
+/// measurement: two metrics that differ only in it are equal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crosses(pub bool);
 
@@ -184,7 +184,7 @@ pub struct CaseValue {
 }
 
 impl CaseValue {
-    /// The value of each repeat; for a case without repeats its only value.
+    /// The value of each repeat; for a case without repeats, its only value.
     pub fn samples(&self) -> &[Option<f64>] {
         match self.repeats.is_empty() {
             true => std::slice::from_ref(&self.value),
@@ -200,8 +200,8 @@ impl CaseValue {
 }
 
 impl Metric {
-    /// The lowest and the highest possible value; none where one of them is open. A count or a number of seconds has no
-    /// such scale, whatever its largest value is.
+    /// The lowest and the highest possible value; none if one of them is unlimited. A count or a number of seconds has
+    /// no such scale, even if its largest value is known.
     pub fn ends(&self) -> Option<(f64, f64)> {
         let Range { low, high } = self.range;
         let is_scaled = matches!(self.unit, Unit::Share | Unit::Score);
@@ -239,7 +239,7 @@ impl Metric {
         }
     }
 
-    /// The mean over the repeats of all items, which the gate judges; none where a repeat has no value.
+    /// The mean over all repeats of all items, which the gate judges; a repeat without a value is none.
     pub fn mean_of_items<'i>(items: impl Iterator<Item = (&'i str, &'i [Option<f64>])>) -> Self {
         let (mut all, mut failed, mut per_case) = (Vec::new(), 0, BTreeMap::new());
         for (id, repeats) in items {
@@ -270,7 +270,7 @@ impl Metric {
         self
     }
 
-    /// Sets the family of figures that it belongs to.
+    /// Sets the family of figures to which it belongs.
     #[must_use]
     pub fn of_family(mut self, family: &str) -> Self {
         family.clone_into(&mut self.family);
@@ -287,7 +287,7 @@ impl Metric {
         self.per_case = SharedMap::default();
     }
 
-    /// Whether a person is shown the metric among the first.
+    /// Whether the metric is among the first figures that people see.
     pub const fn is_shown_first(&self) -> bool {
         self.gated || self.headline
     }
@@ -321,7 +321,7 @@ pub fn probe_of(id: &str) -> &str {
     id.split_once('.').map_or(id, |(probe, _)| probe)
 }
 
-/// A metric for people; none where the run has no such metric.
+/// A metric as a text for people; none if the run has no such metric.
 pub fn estimate(metric: Option<&Metric>) -> Estimate<'_> {
     let Some(metric) = metric else {
         return Estimate::new(Err(Some("this run did not look at it")), 0, 0);
@@ -334,7 +334,7 @@ pub fn estimate(metric: Option<&Metric>) -> Estimate<'_> {
     }
 }
 
-/// The distribution of the items' values of a metric; none where fewer than two have one, or the metric has no scale.
+/// The distribution of the items' values of a metric; none if fewer than two have one, or if the metric has no scale.
 pub fn spread(name: &'static str, items: &'static str, metric: Option<&Metric>) -> Option<Spread> {
     let metric = metric?;
     let values = metric.per_case.values().filter_map(|case| case.value);
@@ -380,7 +380,7 @@ pub struct Cell {
 pub struct Pairs(pub Vec<Vec<Option<f64>>>);
 
 impl Cell {
-    /// The values of all pairs; empty where there are none.
+    /// The values of all pairs; empty if there are none.
     pub fn pairs(&self) -> &[Vec<Option<f64>>] {
         self.pairs.as_ref().map_or(&[], |pairs| &pairs.0)
     }
@@ -388,8 +388,8 @@ impl Cell {
 
 /// A read-only map from the names of variants to their samples.
 ///
-/// It is a sorted list: a run has one of these for every case of every gated metric, many of them hold one variant, and
-/// a `BTreeMap` needs the space of eleven for it.
+/// It is a sorted list: a run has one list for every case of every gated metric, many lists contain a single variant,
+/// and a `BTreeMap` with a single variant needs eleven times the space.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(from = "BTreeMap<Arc<str>, Cell>")]
 pub struct Cells(Box<[(Arc<str>, Cell)]>);
@@ -421,7 +421,7 @@ impl Cells {
         self.0.iter().map(|(_, cell)| cell)
     }
 
-    /// The samples of every variant, to change them.
+    /// Mutable access to the samples of every variant.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Cell> {
         self.0.iter_mut().map(|(_, cell)| cell)
     }

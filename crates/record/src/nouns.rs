@@ -32,7 +32,7 @@ impl From<(&'static str, &'static str)> for Nouns {
 }
 
 impl Nouns {
-    /// The words for all probes of a run, by the name of the probe; where they differ, the words for any item.
+    /// The words for all probes of a run, by the name of the probe; if they differ, the words for any item.
     pub fn common(by_probe: &BTreeMap<String, Self>) -> Self {
         let mut all = by_probe.values();
         let first = all.next().cloned().unwrap_or_default();
@@ -42,7 +42,7 @@ impl Nouns {
         }
     }
 
-    /// The form that fits a number.
+    /// The singular or the plural, depending on a number.
     pub fn of(&self, count: usize) -> &str {
         match count {
             1 => &self.item,

@@ -1,4 +1,4 @@
-//! The ranked hits of both sides for one item, for people who look at what changed. No figure is made of them.
+//! The ranked hits of both sides for one item, for people who look at the changes. No figures are computed from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -10,25 +10,25 @@ use kelvin_base::notice::Notice;
 /// How often the inputs of an item are run. An item without variants has the same number twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repeats {
-    /// The input of the item itself.
+    /// How often the input of the item itself is run.
     pub input: usize,
-    /// Each of its variants.
+    /// How often each of its variants is run.
     pub variants: usize,
 }
 
-/// How often an item should be run in all: its own input, each of its variants, and single variants that are run more
+/// How often an item should be run in total: its own input, each of its variants, and single variants that are run more
 /// often than the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The input of the item itself.
+    /// How often the input of the item itself is run.
     pub input: usize,
-    /// Each of its variants.
+    /// How often each of its variants is run.
     pub variants: usize,
-    /// Single variants, by name.
+    /// How often single variants are run, by name.
     pub single: BTreeMap<String, usize>,
 }
 
-/// How often some items should be run in all, by id.
+/// How often some items should be run in total, by id.
 pub type WantedRepeats = BTreeMap<String, Wanted>;
 
 impl From<Repeats> for Wanted {
@@ -42,7 +42,7 @@ impl From<Repeats> for Wanted {
 }
 
 impl Wanted {
-    /// How often a variant is wanted.
+    /// How often a variant should be run.
     pub fn of_variant(&self, name: &str) -> usize {
         let single = self.single.get(name).copied();
         self.variants.max(single.unwrap_or(0))
@@ -76,8 +76,8 @@ impl Wanted {
         }
     }
 
-    /// The number of missing calls compared with `there`, for an item with this many variants. `made`: how often a
-    /// single variant was run.
+    /// The number of calls that are missing compared with `there`, for an item with this many variants. `made`: how
+    /// often a single variant was run.
     pub fn missing(&self, there: Repeats, variants: usize, made: impl Fn(&str) -> usize) -> usize {
         let single = self.single.iter().map(|(name, wanted)| {
             let made = made(name).max(self.variants);
@@ -109,15 +109,15 @@ impl Repeats {
         }
     }
 
-    /// The number of missing calls compared with `there`, for an item with this many variants.
+    /// The number of calls that are missing compared with `there`, for an item with this many variants.
     pub const fn missing(self, there: Self, variants: usize) -> usize {
         self.input.saturating_sub(there.input)
             + variants * self.variants.saturating_sub(there.variants)
     }
 }
 
-/// How many calls all re-runs of a side may take together unless the configuration says so, in runs of everything. Together
-/// with its first run, a gate costs at most four runs of each side that it can run.
+/// The default limit for all re-runs of a side together, in runs of the whole suite. Together with its first run, a
+/// gate costs at most four runs of each side that it can run.
 pub const RUNS_OF_THE_SUITE: usize = 3;
 
 /// The planned invocations of a probe.
@@ -125,29 +125,30 @@ pub const RUNS_OF_THE_SUITE: usize = 3;
 pub struct Listing {
     /// The number of invocations, by their purpose.
     pub invocations: BTreeMap<&'static str, usize>,
-    /// How many more invocations the re-runs of a side may take than [`RUNS_OF_THE_SUITE`] times all of these.
+    /// How many more invocations the re-runs of a side may make, in addition to [`RUNS_OF_THE_SUITE`] times all of
+    /// these.
     #[serde(skip)]
     pub more_reruns: usize,
-    /// The turns of conversations beyond the first of each invocation: every turn is a start of its own for the rate limit.
+    /// The turns of conversations after the first turn of each invocation: the rate limit counts every turn as a start.
     #[serde(skip)]
     pub further_turns: usize,
     /// The variants of the items, in the order in which they are planned.
     pub variants: Vec<ListedVariant>,
-    /// The caps and skips.
+    /// Notices about limits and skips.
     pub notices: Vec<Notice>,
-    /// The cost of trying a judge in a gate, on top of the invocations; none where no judge is tried.
+    /// The cost of testing a judge in a gate, in addition to the invocations; none if no judge is tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_trial: Option<JudgeTrialCost>,
 }
 
-/// What a gate asks a judge about answers whose order is known.
+/// The grades that a gate requests for answers whose order is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct JudgeTrialCost {
-    /// The grades of a judge that nobody has tried yet.
+    /// The number of grades for a judge that was not tested before.
     pub new: usize,
-    /// The grades of a judge that proved itself in the run of the base.
+    /// The number of grades for a judge that passed in the run of the base.
     pub known: usize,
-    /// The calls that one grade takes.
+    /// The number of calls for one grade.
     pub calls_each: usize,
 }
 
@@ -160,7 +161,7 @@ pub struct ListedVariant {
     pub variant: Arc<str>,
     /// The expected effect on the answer.
     pub relation: &'static str,
-    /// The digest of its input, where it was requested.
+    /// The digest of its input, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Digest>,
 }
@@ -168,8 +169,8 @@ pub struct ListedVariant {
 /// The remaining cost at some point of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// Invocations to come.
+    /// The number of remaining invocations.
     pub invocations: usize,
-    /// Seconds they will take, from the calls so far and the number of jobs.
+    /// The remaining time in seconds, estimated from the calls so far and the number of jobs.
     pub seconds: f64,
 }

@@ -1,4 +1,4 @@
-//! The score of an invocation, for programs that collect good ones.
+//! The score of an invocation, for programs that collect good invocations.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use kelvin_base::usage::Usage;
 /// An invocation with its score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredInvocation {
-    /// The probe that made it.
+    /// The probe that made the invocation.
     pub probe: String,
     /// The item.
     pub case: String,
@@ -17,9 +17,9 @@ pub struct ScoredInvocation {
     pub variant: Option<String>,
     /// The number of the repeat, from 1.
     pub repeat: usize,
-    /// The digest of the input of the item; none where it is not known, as for a variant.
+    /// The digest of the input of the item; none if it is not known, as for a variant.
     pub input: Option<Digest>,
-    /// The score; none where it has none.
+    /// The score; none if the invocation has no score.
     pub score: Option<f64>,
     /// The parts of the score, by name.
     pub indicators: BTreeMap<String, f64>,
@@ -32,7 +32,7 @@ pub struct ScoredInvocation {
 pub struct CheckSaid {
     /// The outcome: `passed`, `failed`, `error` or `skipped`.
     pub outcome: &'static str,
-    /// The score, from 0 to 1; none where there is none.
+    /// The score, from 0 to 1; none if there is none.
     pub score: Option<f64>,
 }
 
@@ -43,24 +43,24 @@ pub struct RivalAnswers {
     pub prompt: String,
     /// The digest of the prompt.
     pub prompt_digest: Digest,
-    /// What was asked.
+    /// The question.
     pub asked: String,
     /// The answer of the candidate.
     pub answer: String,
-    /// The answer that it stands beside.
+    /// The answer with which the first answer is compared.
     pub other: String,
     /// The system that gave the first answer.
     pub candidate: String,
-    /// The system that gave the other one.
+    /// The system that gave the other answer.
     pub baseline: Option<String>,
-    /// What the judge finds: 1 where the first answer is better, 0 where the other one is, 0.5 for a tie; none where it
+    /// The decision of the judge: 1 if the first answer is better, 0 if the second one is, 0.5 for a tie; none if it
     /// has not graded both.
     pub judged: Option<f64>,
     /// The id of the judge.
     pub grader: String,
 }
 
-/// One answer that a judge has graded.
+/// An answer that a judge has graded, with its grade.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradedPair {
     /// The id of the prompt.
@@ -69,17 +69,17 @@ pub struct GradedPair {
     pub prompt_digest: Digest,
     /// The system that answered: a command line or a model.
     pub candidate: String,
-    /// The answer that it was graded against; none where it was graded by itself.
+    /// The answer against which it was graded; none if it was graded alone.
     pub baseline: Option<String>,
     /// The score, from 0 to 1.
     pub score: f64,
     /// The id of the judge.
     pub grader: String,
-    /// How long the answer took, in seconds, where that is known.
+    /// How long the answer took, in seconds, if that is known.
     pub seconds: Option<f64>,
-    /// The tokens that the answer used, where the pipeline reported them.
+    /// The tokens that the answer used, if the pipeline reported them.
     pub usage: Option<Usage>,
-    /// The tokens that the judge used for it.
+    /// The tokens that the judge used for this answer.
     pub judge_usage: Option<Usage>,
     /// The tags by which prompts are grouped.
     pub tags: Vec<String>,

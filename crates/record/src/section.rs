@@ -1,5 +1,5 @@
 //! The stored results of one probe in a report: how it ended, how its figures are made, and a record for each of its
-//! items. Only the kind of the probe looks into a record; others see its items by name and digest.
+//! items. Only the kind of the probe reads its records; other code sees its items by name and digest.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +38,7 @@ pub struct Section<B, I> {
     pub items: SharedMap<I>,
 }
 
-/// The record of an item, as far as other code than its own probe needs it.
+/// The record of an item, with the methods that code other than its own probe needs.
 pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'static {
     /// The digest of the item's configuration: if it differs on the other side of a comparison, the item was edited.
     fn digest(&self) -> Digest;
@@ -51,7 +51,7 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
     /// How often the inputs were run.
     fn repeats(&self) -> Repeats;
 
-    /// How many calls its re-runs may take on a side, unless the configuration says so.
+    /// How many calls its re-runs may take on a side by default.
     fn reruns(&self) -> usize {
         RUNS_OF_THE_SUITE * self.inputs()
     }
@@ -65,7 +65,7 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
     /// Whether the pipeline gave an answer to the item itself.
     fn has_answer(&self) -> bool;
 
-    /// Whether the item's own notices say that its repeats count as one run.
+    /// Whether the item's own notices say that its repeats count as only one run.
     fn is_kept(&self) -> bool {
         let mut notices = self.notices().iter();
         notices.any(|notice| notice.code == Code::AnswersKept)
@@ -76,42 +76,43 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
         BTreeMap::new()
     }
 
-    /// The names of the nested folders with the item's files, the outermost first; empty where it has none.
+    /// The names of the nested folders with the item's files, the outermost first; empty if the item has no folder.
     fn folders(&self) -> Vec<&str> {
         Vec::new()
     }
 
-    /// Its caps, skips and warnings.
+    /// Notices about its limits, skips and warnings.
     fn notices(&self) -> &[Notice] {
         &[]
     }
 
-    /// The place of the item, or of the subject of one of its variants; none where it is in no file.
+    /// The position of the item, or of the unit that one of its variants changes; none if it is in no file.
     fn place(&self, variant: Option<&str>) -> Option<ItemPlace<'_>> {
         let _ = variant;
         None
     }
 
-    /// The input of the item or of one of its variants; none where there is no such input, or it is no text for people.
+    /// The input of the item or of one of its variants; none if there is no such input, or if it is not a text for
+    /// people.
     fn input(&self, variant: Option<&str>) -> Option<StoredInput> {
         let _ = variant;
         None
     }
 
-    /// Shortens the texts of the pipeline to what may be kept where others can read it. Compared values stay known by
-    /// their digests.
+    /// Shortens the texts of the pipeline to the part that may be stored if other people can read it. Compared values
+    /// can still be compared by their digests.
     fn shorten(&mut self, texts: KeptTexts) {
         let _ = texts;
     }
 
-    /// Takes over what the record in whose place it comes says and a new run must not change, as the label that an
-    /// item had before somebody edited it.
+    /// Takes over the data of the replaced record that a new run must not change, e.g. the label that an item had
+    /// before an edit.
     fn take_over(&mut self, before: &Self) {
         let _ = before;
     }
 }
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemPlace<'a> {
     /// The file, relative to the configuration.
@@ -131,7 +132,7 @@ pub struct StoredInput {
 
 /// A section of any probe.
 pub trait AnySection: fmt::Debug + Send + Sync {
-    /// Whether the probe came to its end.
+    /// How the probe ended.
     fn ending(&self) -> Ending;
 
     /// The same section with another ending.
@@ -143,38 +144,38 @@ pub trait AnySection: fmt::Debug + Send + Sync {
     /// The ids of the items, in order.
     fn ids(&self) -> Vec<&str>;
 
-    /// The public part of an item; none where the section has no item of that id.
+    /// The public part of an item; none if the section has no item with that id.
     fn item(&self, id: &str) -> Option<Glance<'_>>;
 
-    /// As [`Item::runs_of`]; none where the section has no item of that id.
+    /// Like [`Item::runs_of`]; none if the section has no item with that id.
     fn runs_of(&self, id: &str, variant: &str) -> Option<usize>;
 
-    /// The caps, skips and warnings of all items.
+    /// The notices about limits, skips and warnings of all items.
     fn notices(&self) -> Vec<&Notice>;
 
-    /// As [`Item::place`]; none where the section has no item of that id.
+    /// Like [`Item::place`]; none if the section has no item with that id.
     fn place(&self, id: &str, variant: Option<&str>) -> Option<ItemPlace<'_>>;
 
-    /// As [`Item::input`]; none where the section has no item of that id.
+    /// Like [`Item::input`]; none if the section has no item with that id.
     fn input(&self, id: &str, variant: Option<&str>) -> Option<StoredInput>;
 
-    /// The items as a comparison sees them, by id.
+    /// The items in the form for a comparison, by id.
     fn compared(&self) -> BTreeMap<&str, ComparedItem<'_>>;
 
-    /// The ids of the items whose own notices say that their repeats count as one run.
+    /// The ids of the items whose notices say that their repeats count as only one run.
     fn kept(&self) -> Vec<&str>;
 
     /// Whether another section was made in the same way from the same set of items, so that the items of both can be
     /// joined.
     fn is_like(&self, other: &dyn AnySection) -> bool;
 
-    /// Takes the items of another section of the same probe, which replace its own items with the same ids.
+    /// Adds the items of another section of the same probe, which replace its own items with the same ids.
     fn take_in(&mut self, other: Box<dyn AnySection>);
 
     /// Removes some items, by their ids.
     fn leave_out(&mut self, ids: &BTreeSet<String>);
 
-    /// As [`Item::shorten`], for all of its items.
+    /// Like [`Item::shorten`], for all items of the section.
     fn shorten(&mut self, texts: KeptTexts);
 
     /// The same section without its items.
@@ -195,25 +196,25 @@ pub trait AnySection: fmt::Debug + Send + Sync {
     /// The section for the probe's own kind, which knows its type.
     fn as_any(&self) -> &dyn Any;
 
-    /// The section for its own kind, to change it.
+    /// Mutable access to the section, for the probe's own kind.
     fn as_any_mut(&mut self) -> &mut dyn Any;
 
-    /// The section for its own kind, by value.
+    /// The section by value, for the probe's own kind.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
-/// The part of an item that is known without its probe.
+/// The part of an item that can be used without its probe.
 #[derive(Clone, Debug)]
 pub struct Glance<'a> {
-    /// As [`Item::inputs`].
+    /// See [`Item::inputs`].
     pub inputs: usize,
-    /// As [`Item::repeats`].
+    /// See [`Item::repeats`].
     pub repeats: Repeats,
-    /// As [`Item::reruns`].
+    /// See [`Item::reruns`].
     pub reruns: usize,
-    /// As [`Item::has_answer`].
+    /// See [`Item::has_answer`].
     pub has_answer: bool,
-    /// As [`Item::folders`].
+    /// See [`Item::folders`].
     pub folders: Vec<&'a str>,
 }
 
@@ -354,22 +355,22 @@ where
 pub struct ComparedItems<'a> {
     /// The words for one item and for several items.
     pub nouns: Nouns,
-    /// Whether the probe runs nothing and observes the items of other probes.
+    /// Whether the probe runs no pipeline and observes the items of other probes.
     pub are_of_others: bool,
-    /// The digest of the settings that decide which variants are made; none where it is not known.
+    /// The digest of the settings that decide which variants are made; none if it is not known.
     pub settings: Option<Digest>,
     /// Every measured item, by its name, which is unique within the probe.
     pub by_name: BTreeMap<&'a str, ComparedItem<'a>>,
 }
 
-/// One item: a case, a query.
+/// An item, for example a case or a query.
 #[derive(Clone, Debug)]
 pub struct ComparedItem<'a> {
     /// The digest of the item's content. If it differs on the other side, the item was edited.
     pub digest: Digest,
-    /// Whether its repeats count as one run, because the pipeline answered them from memory.
+    /// Whether its repeats count as only one run, because the pipeline answered them from its own cache.
     pub counts_once: bool,
-    /// The kind and the type of every variant, by name; empty where they are not known, or the item has no variants.
+    /// The kind and the type of every variant, by name; empty if they are not known, or if the item has no variants.
     pub variants: BTreeMap<&'a str, VariantPart<'a>>,
 }
 
@@ -380,6 +381,6 @@ pub struct VariantPart<'a> {
     pub kind: Option<&'a str>,
     /// Whether this version can make variants of that kind.
     pub is_known: bool,
-    /// The governing type that it moves.
+    /// The governing type of the unit that the variant changes.
     pub unit_type: Option<&'a str>,
 }

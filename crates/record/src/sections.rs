@@ -27,7 +27,7 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// No section yet, in a program that knows these kinds.
+    /// An empty set of sections, for a program that knows these kinds.
     pub fn new(kinds: Kinds) -> Self {
         Self {
             kinds,
@@ -40,18 +40,18 @@ impl Sections {
         &self.kinds
     }
 
-    /// The kind of a probe; none where this program does not know it.
+    /// The kind of a probe; none if this program does not know it.
     pub fn kind(&self, name: &str) -> Option<&'static dyn SectionKind> {
         self.kinds.kind(name)
     }
 
-    /// The section of a type; none where the probe was not run.
+    /// The section of this type; none if the probe was not run.
     pub fn get<S: Any>(&self) -> Option<&S> {
         let mut sections = self.by_name.values();
         sections.find_map(|section| section.as_any().downcast_ref::<S>())
     }
 
-    /// The section of a type, to change it.
+    /// Mutable access to the section of this type.
     pub fn get_mut<S: Any>(&mut self) -> Option<&mut S> {
         let mut sections = self.by_name.values_mut();
         sections.find_map(|section| section.as_any_mut().downcast_mut::<S>())
@@ -94,7 +94,7 @@ impl Sections {
         self.by_name.remove(name)
     }
 
-    /// As [`Item::shorten`](crate::Item::shorten), for every section.
+    /// Like [`Item::shorten`](crate::Item::shorten), for every section.
     pub fn shorten(&mut self, texts: KeptTexts) {
         for section in self.by_name.values_mut() {
             section.shorten(texts);
@@ -108,7 +108,7 @@ impl Sections {
         }
     }
 
-    /// Keeps the section of one probe only, and returns the names of the others.
+    /// Keeps only the section of one probe, and returns the names of the others.
     pub fn keep(&mut self, name: &str) -> Vec<String> {
         let others = self.by_name.keys().filter(|of| *of != name);
         let others = others.cloned().collect();
@@ -158,9 +158,8 @@ impl Serialize for Sections {
     }
 }
 
-/// The stored sections of the probes. They have no meaning without the kinds, so there are no [`Sections`] until
-/// [`read_by`](Self::read_by) has made them. `T` has the text of a section: a copy, or a reference where the text that is
-/// read stays.
+/// The stored sections of the probes. They have no meaning without the kinds; [`read_by`](Self::read_by) turns them
+/// into [`Sections`]. `T` contains the text of a section: a copy, or a reference if the source text outlives it.
 #[derive(Debug)]
 pub struct StoredSections<T = Box<RawValue>>(BTreeMap<String, T>);
 
@@ -169,7 +168,7 @@ impl<T: Borrow<RawValue>> StoredSections<T> {
     ///
     /// # Errors
     ///
-    /// Where a section does not fit its kind.
+    /// Fails if a section does not fit its kind.
     pub fn read_by(self, kinds: &Kinds) -> Result<Sections, String> {
         let mut sections = Sections::new(kinds.clone());
         for (name, stored) in self.0 {
@@ -223,7 +222,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for OfProbes<T> {
     }
 }
 
-/// The kinds of the sections are not known where the schema of a report is made from its types; [`Kinds`] replaces this
+/// When the schema of a report is made from its types, the kinds of the sections are not known; [`Kinds`] replaces this
 /// schema by theirs.
 impl JsonSchema for Sections {
     fn schema_name() -> Cow<'static, str> {

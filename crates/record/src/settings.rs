@@ -101,7 +101,7 @@ pub enum Anchor {
 }
 
 impl Anchor {
-    /// The least age of the baseline in days; none where its age does not count.
+    /// The minimum age of the baseline in days; none if its age does not matter.
     pub fn days(&self) -> Option<i64> {
         match self {
             Self::Merges(_) => None,
@@ -109,7 +109,7 @@ impl Anchor {
         }
     }
 
-    /// Whether the baseline is that of the last tag.
+    /// Whether the baseline is the report of the last tag.
     pub fn is_tag(&self) -> bool {
         matches!(self, Self::Named(_)) && self.days().is_none()
     }

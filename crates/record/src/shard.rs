@@ -1,15 +1,15 @@
-//! A share of the cases, for a run that is spread over several machines.
+//! A share of the cases, for a run that is divided among several machines.
 
 use std::fmt;
 use std::str::FromStr;
 
 use kelvin_base::digest::Fields;
 
-/// The most shards: more than the jobs that GitHub allows in a matrix (256) would be a mistake.
+/// The maximum number of shards: more than the jobs that GitHub allows in a matrix (256) would be a mistake.
 const MOST: usize = 256;
 
-/// One of several shares of the cases. The share of a case depends only on its name and on the number of shares, so
-/// adding or removing a case moves no other case.
+/// One of several shares of the cases. The share of a case depends only on its name and on the number of shares, so if
+/// a case is added or removed, no other case moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shard {
     /// The number of this share, from 1.
@@ -35,7 +35,7 @@ impl Shard {
         Self::of(case, self.count) == self
     }
 
-    /// Whether such a share can exist.
+    /// Whether a share with these numbers can exist.
     pub const fn is_sound(self) -> bool {
         1 <= self.index && self.index <= self.count && self.count <= MOST
     }

@@ -1,5 +1,5 @@
-//! A map that its copies share, so that two reports of thousands of items can be prepared for their comparison without
-//! a second copy of what is the same in it.
+//! A map whose values are shared by its copies, so that two reports of thousands of items can be prepared for
+//! comparison without copying the values that do not change.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, btree_map};
@@ -9,19 +9,19 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A map from names. Its copies share the values; whoever changes a copy that is shared gets values of its own first.
+/// A map by name. Its copies share the values; a copy that is changed gets its own values first.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SharedMap<V>(Arc<BTreeMap<String, V>>);
 
 impl<V> SharedMap<V> {
-    /// Whether there is nothing in it; serde asks by this path.
+    /// Whether the map is empty; serde refers to this function by its path.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
 impl<V: PartialEq> SharedMap<V> {
-    /// Takes the values of another map where all of them are the same, so that they are kept once.
+    /// Shares the values of another map if all of them are equal, so that they are stored only once.
     pub fn share(&mut self, other: &Self) {
         if !Arc::ptr_eq(&self.0, &other.0) && self == other {
             self.0 = Arc::clone(&other.0);
@@ -30,7 +30,7 @@ impl<V: PartialEq> SharedMap<V> {
 }
 
 impl<V: Clone> SharedMap<V> {
-    /// The map alone.
+    /// The plain map.
     pub fn into_map(self) -> BTreeMap<String, V> {
         Arc::unwrap_or_clone(self.0)
     }
@@ -62,8 +62,8 @@ impl<V: Clone> DerefMut for SharedMap<V> {
     }
 }
 
-/// The map is built anew: one that was filled in the order of its names is half empty, and one that is built of a sorted
-/// list is full.
+/// The map is built anew from a sorted list, which fills its nodes completely. A map that was filled in the order of
+/// its names has nodes that are half empty.
 impl<V> From<BTreeMap<String, V>> for SharedMap<V> {
     fn from(map: BTreeMap<String, V>) -> Self {
         Self(Arc::new(map.into_iter().collect()))
@@ -129,11 +129,11 @@ impl<V: JsonSchema> JsonSchema for SharedMap<V> {
     }
 }
 
-/// Reads a list that keeps no room for more; for lists that every item of a report has.
+/// Deserializes a list without unused capacity; for lists that every item of a report has.
 ///
 /// # Errors
 ///
-/// As the list.
+/// Fails like the deserialization of the list.
 pub fn fitted<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<V>, D::Error> {

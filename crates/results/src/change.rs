@@ -1,4 +1,4 @@
-//! What a change does to the cases themselves: which are scored in another way, and how many are gone.
+//! The effects of a change on the cases themselves: which cases are scored differently, and how many were removed.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub struct SuiteChange {
     pub worse_once: Vec<String>,
 }
 
-/// Compares the cases of two sections; none where there is nothing to tell.
+/// Compares the cases of two sections; none if there is no difference to report.
 pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<AlignedSections> {
     let mut change = ResultsChange::default();
     for (suite, of_base) in &base.basis.suites {
@@ -88,7 +88,7 @@ pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<Alig
     })
 }
 
-/// The cases that are worse in a gated metric; none where a case of either side has more than one sample.
+/// The cases that are worse in a gated metric; none if a case of either side has more than one sample.
 fn worse_once(
     (base, head): (&ResultsSection, &ResultsSection),
     suite: &str,
@@ -166,8 +166,8 @@ impl ItemComparison for ResultsChange {
     }
 }
 
-/// The settings of the evaluators that differ. The figures can still be compared, since a pull request may be about
-/// just that.
+/// The settings of the evaluators that differ. The figures can still be compared, since changing these settings may be
+/// the purpose of a pull request.
 pub(super) fn differing_settings(
     base: &ResultsSection,
     head: &ResultsSection,

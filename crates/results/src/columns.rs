@@ -1,4 +1,4 @@
-//! Which columns of a table hold what.
+//! Defines the content of the columns of a table.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub struct Columns {
 pub struct MetricColumn {
     /// The name of the column.
     pub column: String,
-    /// What a row without a number there means.
+    /// The meaning of a row without a number in this column.
     pub empty: EmptyScore,
 }
 
@@ -59,7 +59,7 @@ pub enum EmptyScore {
 }
 
 impl Columns {
-    /// Whether nothing is said of the columns.
+    /// Whether no columns are configured.
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -20,14 +20,14 @@ use kelvin_run::targets::Address;
 
 /// The placeholder for the file that an evaluator writes.
 const OUTPUT: &str = "{output}";
-/// The placeholder for the file that is scored once more.
+/// The placeholder for the file that is scored again.
 const INPUT: &str = "{input}";
-/// The placeholder for a regular expression that the names of the wanted cases match, and no other names.
+/// The placeholder for a regular expression that matches only the names of the requested cases.
 pub(super) const CASES_REGEX: &str = "{cases_regex}";
-/// The placeholder for a file with the name of a wanted case on each line.
+/// The placeholder for a file with the names of the requested cases, one per line.
 pub(super) const CASES_FILE: &str = "{cases_file}";
 
-/// The plugin for pytest, which is told by its environment where to write and which cases to run.
+/// The plugin for pytest, which gets the path for its results and the cases to run from its environment.
 const PLUGIN: &str = "kelvin_action.pytest";
 
 /// All keys of this probe at the top level.
@@ -103,7 +103,7 @@ pub struct SuiteSettings {
 }
 
 impl SuiteSettings {
-    /// A suite of which nothing is known but the format of its file.
+    /// A suite with only the format of its file.
     pub(super) fn of_format(format: Format) -> Self {
         Self {
             name: format.as_str().to_owned(),
@@ -169,14 +169,14 @@ pub struct ResultsSettings {
     pub suites: Vec<Suite>,
 }
 
-/// One suite with the form in which its command is called.
+/// One suite and its command as an address.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// As they are written.
+    /// The keys in the form of the configuration.
     pub keys: SuiteSettings,
-    /// How the whole suite is run; empty where an earlier step has made the file.
+    /// How the whole suite is run; empty if an earlier step has made the file.
     pub address: Address,
-    /// The columns for the reader, with those of the metrics.
+    /// The columns for the reader, including those of the metrics.
     pub columns: Columns,
 }
 
@@ -206,13 +206,13 @@ impl Suite {
         loads_the_plugin(self.keys.run.as_deref().unwrap_or_default())
     }
 
-    /// The command that runs some cases; none where the whole suite has to be run again for them.
+    /// The command that runs some cases; none if the whole suite has to be run again for them.
     pub(super) fn rerun(&self) -> Option<&str> {
         let own = self.keys.rerun.as_deref();
         own.or_else(|| self.keys.run.as_deref().filter(|run| loads_the_plugin(run)))
     }
 
-    /// The ending of the name of the file that `{output}` stands for: some evaluators choose the format by it.
+    /// The extension of the file that replaces `{output}`: some evaluators choose the format by the extension.
     pub(super) fn extension(&self) -> &'static str {
         match self.keys.format {
             Some(
@@ -392,8 +392,8 @@ fn of_commands(suite: &Node) -> Vec<Problem> {
     found
 }
 
-/// Whether the placeholder of the regular expression is a word, or the end of one behind `=`: the expression is put there
-/// in quotes, which may not stand within others.
+/// Whether the placeholder of the regular expression is a separate word, or follows a `=`: the expression is inserted
+/// with quotes, which may not be inside other quotes.
 fn stands_alone(line: &str) -> bool {
     line.match_indices(CASES_REGEX).all(|(at, token)| {
         let before = line[..at].chars().next_back();
@@ -405,7 +405,7 @@ fn stands_alone(line: &str) -> bool {
     })
 }
 
-/// The problems of what a suite says of its metrics.
+/// The problems of a suite's settings for its metrics.
 fn of_metrics(suite: &Node) -> Vec<Problem> {
     let mut found = Vec::new();
     let Some(Content::Map(metrics)) = suite.get(&["metrics"]).map(|node| &node.content) else {
@@ -434,8 +434,8 @@ fn of_metrics(suite: &Node) -> Vec<Problem> {
 }
 
 impl ProbeSettings for ResultsSettings {
-    /// The command of an evaluator may choose the cases and how they are scored, so an edit of it is told. Where it is
-    /// only written in another way the figures can still be compared.
+    /// The command of an evaluator may choose the cases and how they are scored, so an edit of it is reported. If only
+    /// its spelling differs, the figures can still be compared.
     fn measured(&self, fields: Fields) -> Fields {
         let suites = self.suites.iter();
         suites.fold(fields, |fields, suite| {
@@ -463,7 +463,8 @@ impl ProbeSettings for ResultsSettings {
         Map::from_iter([("results".to_owned(), Value::Object(suites))])
     }
 
-    /// What scores the answers says what is measured. An evaluator that is run as a whole is a part of the pipeline.
+    /// A command that scores the answers defines what is measured. An evaluator that is run as a whole is a part of the
+    /// pipeline.
     fn commands(&self) -> Vec<&str> {
         let suites = self.suites.iter();
         suites
@@ -483,7 +484,7 @@ impl ProbeSettings for ResultsSettings {
             metrics.filter_map(move |(metric, keys)| {
                 let rule = MetricRule {
                     max_drop: Some(keys.max_drop?),
-                    // A limit alone would have the gate look at the metric.
+                    // Otherwise a limit alone would make the gate use the metric.
                     policy: (keys.gate == Some(false)).then_some(MetricPolicy::Info),
                     min: None,
                 };
@@ -494,10 +495,10 @@ impl ProbeSettings for ResultsSettings {
     }
 }
 
-/// The metrics that are made for every suite, whatever its evaluator measures.
+/// The metrics that are computed for every suite and every evaluator.
 pub(super) const RESERVED: [&str; 3] = ["failure_rate", "must_pass", "flaky"];
 
-/// The name of a metric as a part of an id: letters, digits and a few signs, with `_` for everything else.
+/// The name of a metric as a part of an id: letters, digits and a few characters, with `_` for everything else.
 pub(super) fn slug(name: &str) -> String {
     let mut slug = String::new();
     for c in name.trim().chars() {

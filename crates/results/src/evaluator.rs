@@ -1,6 +1,6 @@
-//! One run of an evaluator as one call: it is started through the target of its command, the file that it writes is read,
-//! and the answer of the call is what was found in the file. So the limits, the confinement, the journal and the cache of
-//! every other call hold for it.
+//! Runs an evaluator as one call: it is started through the target of its command, the file that it writes is read, and
+//! the content of the file becomes the answer of the call. So the limits, the confinement, the journal and the cache of
+//! every other call apply to it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -21,21 +21,21 @@ use kelvin_page::listed;
 use kelvin_run::Reader;
 use kelvin_run::targets::{Address, Ended, Invocation, Reply, Target, TargetSite};
 
-/// The name of the file that has the wanted cases.
+/// The name of the file with the requested cases.
 const CASES: &str = "cases.txt";
-/// How much older than the beginning of a run the time of its file may be: some file systems keep whole seconds.
+/// How much earlier than the beginning of a run the time of its file may be: some file systems store whole seconds.
 const ROUNDING: Duration = Duration::from_secs(2);
 
-/// The input of a call: what makes the calls of one suite different.
+/// The input of a call: the data that distinguish the calls of one suite.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Asked {
-    /// The command line, so that a stored answer is that of the same command.
+    /// The command line, so that a stored answer is only used for the same command.
     pub(super) command: Option<String>,
     /// The cases to run; none for all.
     pub(super) cases: Option<Vec<String>>,
     /// The state of a file that an earlier step has made.
     pub(super) state: Option<String>,
-    /// The command that scores the file once more, as the base does.
+    /// The command of the base that scores the file again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) rescored: Option<String>,
 }
@@ -44,9 +44,9 @@ pub(super) struct Asked {
 pub(super) struct Evaluator<'a> {
     /// The suite.
     pub(super) suite: &'a Suite,
-    /// What the calls of the run share.
+    /// The settings that the calls of the run share.
     pub(super) site: TargetSite,
-    /// The checkout whose scoring counts; none where it is that of the change itself.
+    /// The checkout whose scoring is used; none for the checkout of the change itself.
     pub(super) rules: Option<PathBuf>,
 }
 
@@ -92,7 +92,7 @@ impl Target for Evaluator<'_> {
             ..*call
         };
         let ended = program.call(&inner, output);
-        // What counts is the file as the reader of its format takes it.
+        // Only the results in the file count, as the reader of its format interprets them.
         output.clear();
         let (reply, failure) = match ended {
             Ended::Answered(reply) => (reply, None),
@@ -117,15 +117,15 @@ impl Target for Evaluator<'_> {
     }
 }
 
-/// How the process of an evaluator has ended.
+/// How the process of an evaluator ended.
 struct Ran {
     reply: Reply,
-    /// Set where the target found no output that it could take, or the process ended with an exit code other than 0.
+    /// Set if the target found no usable output, or if the process ended with an exit code other than 0.
     failure: Option<Box<Failure>>,
 }
 
 impl Ran {
-    /// The exit code in a clause; empty where it is 0.
+    /// The exit code in a clause; empty if it is 0.
     fn ending(&self) -> String {
         match self.reply.exit {
             None | Some(0) => String::new(),
@@ -153,7 +153,7 @@ impl Ran {
     }
 }
 
-/// Whether a process that ended in this way may have written a whole file. One that was stopped has not.
+/// Whether a process that ended in this way may have written a complete file. A process that was stopped has not.
 const fn leaves_a_file(kind: &FailureKind) -> bool {
     matches!(
         kind,
@@ -172,7 +172,7 @@ fn failed(kind: FailureKind, message: String, reply: Option<Reply>) -> Ended {
 }
 
 impl Evaluator<'_> {
-    /// Reads the file of a run of the whole suite or of some cases, and puts what was found into the output.
+    /// Reads the file of a run of the whole suite or of some cases, and puts the results into the output.
     fn read(
         &self,
         (file, is_whole): (&Path, bool),
@@ -216,11 +216,12 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The file as the base scores it; the same file where nothing is scored once more.
+    /// The file as the base scores it; the same file if nothing is scored again.
     ///
     /// # Errors
     ///
-    /// How the command that scores it failed. Its exit code counts, since nothing else has to end with another one here.
+    /// Fails with how the scoring command failed. Its exit code counts, since such a command has no reason to end with
+    /// another code than 0.
     fn rescored(
         &self,
         file: &Path,
@@ -249,7 +250,7 @@ impl Evaluator<'_> {
         };
         match program.call(&inner, &mut Vec::new()) {
             Ended::Answered(_) => Ok(into),
-            // What it writes need not be what a target takes for an output, but it has to be there.
+            // The command may write a file that a target would not accept as an output, but it has to write one.
             Ended::Failed { failure, .. }
                 if matches!(
                     failure.kind,
@@ -286,7 +287,7 @@ impl Evaluator<'_> {
         message.replace(&format!("{}/", self.site.root.display()), "")
     }
 
-    /// The file that an earlier step has made; none where its name has a `*` and not exactly one file fits.
+    /// The file that an earlier step has made; none if its name contains a `*` and does not match exactly one file.
     fn fixed(&self) -> Option<PathBuf> {
         match self.states().into_keys().collect::<Vec<_>>().as_slice() {
             [file] => Some(file.clone()),
@@ -297,12 +298,12 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The files that fit `file`, with their state.
+    /// The files that match `file`, with their state.
     fn states(&self) -> BTreeMap<PathBuf, FileState> {
         states(self.suite, &self.site.root)
     }
 
-    /// The file that fits `file` and that the run has written.
+    /// The file that matches `file` and that the run has written.
     fn written(
         &self,
         before: &BTreeMap<PathBuf, FileState>,
@@ -339,7 +340,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// What tells that a file was written anew.
+/// The data that show that a file was written again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FileState {
     time: Option<SystemTime>,
@@ -357,7 +358,7 @@ impl FileState {
     }
 }
 
-/// The files that fit the `file` of a suite, with their state.
+/// The files that match the `file` of a suite, with their state.
 fn states(suite: &Suite, root: &Path) -> BTreeMap<PathBuf, FileState> {
     let Some(pattern) = &suite.keys.file else {
         return BTreeMap::new();
@@ -385,7 +386,7 @@ fn states(suite: &Suite, root: &Path) -> BTreeMap<PathBuf, FileState> {
     paths.filter_map(state).collect()
 }
 
-/// The state of the file that an earlier step has made, in a text that differs where the file does.
+/// The state of the file that an earlier step has made, as a text that differs if the file does.
 pub(super) fn state_of_file(suite: &Suite, root: &Path) -> String {
     let states = states(suite, root).into_iter();
     let fields = states.fold(
@@ -399,7 +400,7 @@ pub(super) fn state_of_file(suite: &Suite, root: &Path) -> String {
     fields.digest().to_string()
 }
 
-/// The file itself, or the only file in a folder: some evaluators make a folder of the path that they are given.
+/// The file itself, or the only file in a folder: some evaluators create a folder at the path that they are given.
 fn only_file(path: &Path) -> Result<PathBuf, String> {
     let data = match fs::metadata(path) {
         Ok(data) => data,
@@ -422,12 +423,12 @@ fn only_file(path: &Path) -> Result<PathBuf, String> {
     files.sort();
     match files.as_slice() {
         [file] => Ok(file.clone()),
-        // A format of several files is a folder.
+        // A format with several files is a folder.
         _ => Ok(path.to_path_buf()),
     }
 }
 
-/// The command line of a call, with what stands for the wanted cases.
+/// The command line of a call, with its placeholders for the requested cases replaced.
 fn line(command: &str, cases: &[String]) -> String {
     let quoted = format!("'{}'", regex(cases).replace('\'', r"'\''"));
     command
@@ -435,14 +436,14 @@ fn line(command: &str, cases: &[String]) -> String {
         .replace(CASES_REGEX, &quoted)
 }
 
-/// The command line with what the plugin for pytest has to know: the file to write, and the file with the wanted cases, which
-/// is empty where all of them are.
+/// The command line with the variables for the pytest plugin: the file to write, and the file with the requested cases,
+/// which is empty if all cases are requested.
 fn with_the_plugin(line: &str) -> String {
     format!("export KELVIN_RESULTS={{output}} KELVIN_CASES={{input}}; {line}")
 }
 
-/// An expression that matches the names of some cases and no others, in the syntax that Python, JavaScript, Go and Rust
-/// have in common. A blank of a name stands for any blanks, since names are kept in one line.
+/// A regular expression that matches only the names of these cases, in the syntax that Python, JavaScript, Go and Rust
+/// share. A blank in a name matches any white space, since names are stored on one line.
 fn regex(cases: &[String]) -> String {
     let each: Vec<String> = cases.iter().map(|case| escaped(case)).collect();
     format!("^(?:{})$", each.join("|"))
@@ -464,7 +465,7 @@ fn escaped(name: &str) -> String {
     escaped
 }
 
-/// Takes what an [`Evaluator`] has found.
+/// Reads the results of an [`Evaluator`].
 pub(super) struct RunReader<'a> {
     /// The suite.
     pub(super) suite: &'a Suite,
@@ -485,12 +486,12 @@ impl Reader for RunReader<'_> {
         serde_json::to_value(run).map_err(unusable)
     }
 
-    /// A file that an earlier step has made is read anew each time.
+    /// A file that an earlier step has made is read again each time.
     fn may_be_kept(&self, _: &Value) -> bool {
         self.suite.keys.run.is_some()
     }
 
-    /// What an evaluator writes of many cases is no answer of a pipeline to one input.
+    /// The results of an evaluator for many cases are not the answer of a pipeline to one input.
     fn is_observed(&self) -> bool {
         false
     }

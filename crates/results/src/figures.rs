@@ -1,5 +1,5 @@
-//! From records to figures: by suite the mean of each metric over the cases, how many samples are errors, and what of the
-//! cases that have to pass does.
+//! Computes figures from records. For each suite these are the mean of each metric over the cases, the share of samples
+//! that are errors, and the results of the cases that have to pass.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use kelvin_base::stats::Balanced;
 use kelvin_page::listed;
 use kelvin_record::{CaseValue, Cells, Direction, Interval, Metric, Range, Unit};
 
-/// A drop between single runs is red only where chance makes it with at most this probability. Most files of evaluators have
-/// one run of each case; at the usual 0.05, one unchanged suite in twenty would be red.
+/// A drop between single runs fails the gate only if chance produces it with at most this probability. Most files of
+/// evaluators have one run of each case; at the usual 0.05, one unchanged suite in twenty would fail.
 const NO_DOUBT: f64 = 0.001;
 
 /// The name of the probe, with which the id of every metric begins.
@@ -38,7 +38,7 @@ pub(super) fn figures(section: &ResultsSection) -> BTreeMap<String, Metric> {
                 None => Unit::Other,
             };
             if unit != Unit::Share {
-                // The interval is one of values from 0 to 1.
+                // The interval would be one for values from 0 to 1.
                 figure.interval = None;
             }
             figure = figure.counts_in(unit, Range { low, high });
@@ -79,29 +79,29 @@ pub(super) fn figures(section: &ResultsSection) -> BTreeMap<String, Metric> {
     metrics
 }
 
-/// What a sample is for a figure.
+/// The contribution of a sample to a figure.
 enum Scored {
     /// Its value.
     Value(f64),
-    /// It should have a value and has none.
+    /// The sample should have a value but has none.
     Error,
-    /// It is not meant for the figure.
+    /// The sample does not belong to the figure.
     Apart,
 }
 
-/// The cases that a figure is about.
+/// The cases that a figure covers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
-    /// All but those that are flaky.
+    /// The figure covers all cases except the flaky ones.
     Gated,
-    /// Those that have to pass.
+    /// The cases that have to pass.
     MustPass,
-    /// Those that are flaky.
+    /// The flaky cases.
     Flaky,
 }
 
 impl Which {
-    /// The names that the configuration lists; none for all others.
+    /// The names that the configuration lists; none for all other cases.
     const fn names(self, basis: &SuiteBasis) -> Option<&std::collections::BTreeSet<String>> {
         match self {
             Self::Gated => None,
@@ -197,8 +197,8 @@ fn mean(
     metric
 }
 
-/// Why the scores of a suite mean nothing; none where they mean something. A judge that fails on bad answers would leave
-/// the good ones. Each case counts alike, since the gate runs those with errors again.
+/// Why the scores of a suite are invalid; none if they are valid. If a judge fails on bad answers, only the good
+/// answers would count. Each case has the same weight, since the gate runs those with errors again.
 fn too_many_errors(section: &ResultsSection, suite: &str, basis: &SuiteBasis) -> Option<String> {
     let (mut errors, mut all, mut first) = (0.0, 0_u32, None);
     for (_, case, record) in cases(section, suite) {
@@ -218,7 +218,7 @@ fn too_many_errors(section: &ResultsSection, suite: &str, basis: &SuiteBasis) ->
     }
     let (first, lacks) = first.unwrap_or_default();
     let share = errors / f64::from(all.max(1));
-    // The comparison allows for the rounding of the sum: one of ten is not more than 10 %.
+    // The tolerance is for the rounding of the sum: one of ten is not more than 10 %.
     (share > basis.max_errors + 1e-9).then(|| {
         format!(
             "{:.1} % of the samples are errors where each case counts alike, more than `max_errors` ({} %) allows; the first \
@@ -229,8 +229,8 @@ fn too_many_errors(section: &ResultsSection, suite: &str, basis: &SuiteBasis) ->
     })
 }
 
-/// What an erroneous sample lacks that has other scores, and what to do; nothing where it has no score at all, since the
-/// evaluator says why then.
+/// The missing score of an erroneous sample that has other scores, and advice; empty if the sample has no score at all,
+/// since then the evaluator says why.
 fn without_a_score(sample: &ResultSample, basis: &SuiteBasis) -> String {
     let gated = basis.metrics.iter().filter(|(_, metric)| metric.gated);
     let (has, lacks): (Vec<&String>, Vec<&String>) = gated
@@ -247,7 +247,7 @@ fn without_a_score(sample: &ResultSample, basis: &SuiteBasis) -> String {
     }
 }
 
-/// What there is to report beside the figures.
+/// The notices besides the figures.
 pub(super) fn notices(section: &ResultsSection) -> Vec<Notice> {
     let mut notices = Vec::new();
     for (suite, basis) in &section.basis.suites {

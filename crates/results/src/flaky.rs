@@ -1,4 +1,5 @@
-//! Since when the configuration declares cases as flaky: what nobody looks at for a year should be mended or deleted.
+//! Since when the configuration declares cases as flaky: a case that has not been examined for a year should be fixed
+//! or deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,8 +22,8 @@ pub struct FlakySince {
     pub or_before: bool,
 }
 
-/// Since when each case of a suite is declared, by the history of the configuration in git. A case that no commit declares
-/// yet is left out, and so are all of them where there is no history.
+/// Since when each case of a suite is declared as flaky, according to the history of the configuration in git. A case
+/// that no commit declares yet is left out; without a history, all cases are.
 pub(super) fn since(
     configuration: &Path,
     suite: &str,
@@ -58,7 +59,7 @@ pub(super) fn since(
     found
 }
 
-/// The cases that a text of a configuration declares as flaky in a suite; none where it cannot be read.
+/// The cases that the text of a configuration declares as flaky in a suite; none if it cannot be read.
 fn declared(text: &str, suite: &str) -> BTreeSet<String> {
     let Ok(tree) = yaml::parse(text) else {
         return BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The file of an evaluator without a run: two of them can be compared as they are.
+//! The file of an evaluator without a run: two such files can be compared directly.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use kelvin_base::exit::Misuse;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_record::{Ending, Findings, SectionFingerprint};
 
-/// What the file has; none where it is plainly no file of an evaluator.
+/// The content of the file; none if it is clearly not a file of an evaluator.
 pub(super) fn findings(
     file: &Path,
     settings: Option<&ResultsSettings>,
@@ -70,14 +70,14 @@ fn read(
     })
 }
 
-/// The suite whose file it may be: of those that are configured the one with this format, or the only one that leaves the
-/// format open. Without one, nothing is known but what the format says.
+/// The suite to which the file may belong: the configured suite with this format, or the only suite without a
+/// configured format. Otherwise only the format is known.
 fn suite(format: Format, settings: Option<&ResultsSettings>) -> Suite {
     let suites = settings.map_or(&[][..], |settings| &settings.suites);
     let same = suites
         .iter()
         .find(|suite| suite.keys.format == Some(format));
-    // A table may have the columns of a library without saying so.
+    // A table may have the columns of a known library without a configured preset.
     let is_table = matches!(format, Format::Csv | Format::Jsonl);
     let only = || match suites {
         [only] if only.keys.format.is_none() || is_table => Some(only),

@@ -1,5 +1,5 @@
-//! From the rows of a file to the samples of each case: what a file alone, with the settings of its suite, can tell to be
-//! wrong is refused here, whatever its format is.
+//! Turns the rows of a file into the samples of each case. All problems that can occur in a single file, given the
+//! settings of its suite, are found here, for every format.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,13 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_page::{counted, listed};
 use kelvin_record::{Direction, KeptText};
 
-/// The longest name of a case, in characters. It stands in comments, and in the command that runs some cases again.
+/// The maximum length of a case name, in characters. It is shown in comments, and used in the command that runs some
+/// cases again.
 const LONGEST_NAME: usize = 300;
-/// The longest value of a setting that is kept as it is, in characters; of a longer one the digest is kept.
+/// The maximum length of a setting's value that is stored unchanged, in characters; for a longer one only the digest is
+/// stored.
 const LONGEST_SETTING: usize = 80;
-/// The most characters of a text that are kept: few people read further in a review.
+/// How many characters of a text are stored at most: few people read further in a review.
 const KEPT: usize = 2_000;
 
 /// One run of a suite.
@@ -26,22 +28,22 @@ pub(super) struct SuiteRun {
     pub(super) tool: String,
     /// Its version.
     pub(super) tool_version: Option<String>,
-    /// What identifies the prompts, models and settings.
+    /// The values that identify the prompts, models and settings.
     pub(super) settings: BTreeMap<String, String>,
     /// The metrics by name.
     pub(super) metrics: BTreeMap<String, MetricBasis>,
     /// The cases by name.
     pub(super) cases: BTreeMap<String, ResultRecord>,
-    /// What a person should know of how the file was read.
+    /// Remarks for a person on how the file was read.
     pub(super) notices: Vec<String>,
 }
 
-/// Gathers the rows of a file by case. `is_whole`: whether the whole suite was run; a run of some cases need not have
+/// Groups the rows of a file by case. `is_whole`: whether the whole suite was run; a run of some cases need not have
 /// every metric.
 ///
 /// # Errors
 ///
-/// Why the results cannot be used, and what to do.
+/// Fails with the reason why the results cannot be used, and advice.
 pub(super) fn gather(
     mut results: Results,
     suite: &Suite,
@@ -103,7 +105,7 @@ pub(super) fn gather(
     })
 }
 
-/// The name of a case in one line.
+/// The name of a case on one line.
 fn case_name(written: &str, row: usize) -> Result<String, String> {
     let words: Vec<&str> = written.split_whitespace().collect();
     let name: String = words
@@ -126,7 +128,7 @@ fn case_name(written: &str, row: usize) -> Result<String, String> {
     Ok(name)
 }
 
-/// Gives the metrics of the file the names that the configuration has for them, in the form of a part of an id.
+/// Gives the metrics of the file their configured names, in a form that can be part of an id.
 fn name_metrics(results: &mut Results, suite: &Suite, is_whole: bool) -> Result<(), String> {
     let mut renamed: BTreeMap<String, String> = BTreeMap::new();
     for (name, column) in &suite.columns.metrics {
@@ -167,7 +169,7 @@ fn name_metrics(results: &mut Results, suite: &Suite, is_whole: bool) -> Result<
     Ok(())
 }
 
-/// What is known of each metric, and which of them are gated.
+/// The properties of each metric, and which of them are gated.
 fn metrics(
     results: &Results,
     suite: &Suite,
@@ -206,7 +208,7 @@ fn metrics(
         };
         let by_itself = match gate.is_empty() {
             true if declared.is_empty() && says_passes => found.yes_no && kind.better.is_some(),
-            // What is better where there is less of it is a cost, which nobody has asked to be gated.
+            // If less is better, the metric is a cost, and the user has not requested that it is gated.
             true if declared.is_empty() => kind.better == Some(Direction::Higher),
             true => own.is_some() && kind.better.is_some(),
             false => gate.contains(name),
@@ -258,7 +260,7 @@ fn metrics(
     Ok(metrics)
 }
 
-/// Refuses cases of which the evaluator made no answer in this run.
+/// Fails if the evaluator computed no answer of some cases in this run, but took all of them from its cache.
 fn refuse_cached(rows: &BTreeMap<String, Vec<Row>>) -> Result<(), String> {
     let cached = rows
         .iter()
@@ -276,7 +278,7 @@ fn refuse_cached(rows: &BTreeMap<String, Vec<Row>>) -> Result<(), String> {
     ))
 }
 
-/// The record of a case. Rows with the number of a repeat are joined by it, others are a repeat each.
+/// The record of a case. Rows with the same repeat number are joined; every other row is a separate repeat.
 fn record(
     name: &str,
     rows: Vec<Row>,
@@ -321,7 +323,7 @@ fn record(
         }
     }
     for sample in samples.values_mut() {
-        // What an error has of scores is not the pipeline's: many evaluators write 0.
+        // The scores of an error do not come from the pipeline: many evaluators write 0.
         if sample.error.is_some() {
             let is_gated = |metric: &str| metrics.get(metric).is_some_and(|one| one.gated);
             let is_yes_no = |metric: &str| metrics.get(metric).is_some_and(|one| one.kind.yes_no);
@@ -347,7 +349,7 @@ fn record(
     })
 }
 
-/// The settings in the form in which a report keeps them: a prompt is known by its digest alone.
+/// The settings in the form for a report: of a prompt only the digest is stored.
 fn settings(written: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let each = written.into_iter().map(|(name, value)| {
         let is_short =

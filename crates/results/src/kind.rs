@@ -1,4 +1,4 @@
-//! The results probe as the rest of the program knows it.
+//! Connects the results probe with the rest of the program.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The results probe: it starts the evaluator that a team already has, and reads the file that this one writes.
+//! The results probe: it starts the evaluator that a team already has, and reads the file that the evaluator writes.
 //!
 //! Makes the metrics `results.SUITE.METRIC`; docs/evaluators.md defines them.
 

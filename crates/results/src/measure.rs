@@ -1,4 +1,4 @@
-//! The suites of a configuration and their runs. What is planned and run is a suite; its cases are known once it has run.
+//! The suites of a configuration and their runs. Suites are planned and run; their cases are only known after a run.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,13 +29,13 @@ use kelvin_run::{Outcome, Program, Runner, Step, Task};
 /// The name of the calls in the progress display.
 const PHASE: &str = "suites";
 
-/// The suites that are configured.
+/// The configured suites.
 pub(super) struct Suites<'c> {
     config: &'c Config,
     settings: &'c ResultsSettings,
-    /// The pattern of the ids of each suite.
+    /// The pattern for the ids in each suite.
     patterns: Vec<String>,
-    /// The suites that are run, each with the cases that are wanted of it; none for all.
+    /// The suites that are run, each with its requested cases; none for all.
     chosen: Vec<(&'c Suite, Option<BTreeSet<String>>)>,
     readers: Vec<RunReader<'c>>,
 }
@@ -105,7 +105,7 @@ impl Items for Suites<'_> {
                 .field("command", program.bytes())
         });
         SectionFingerprint {
-            // The cases are known to the evaluator alone.
+            // The items are only known to the evaluator.
             items: None,
             command: Some(fields.digest()),
         }
@@ -152,7 +152,7 @@ impl Items for Suites<'_> {
     }
 }
 
-/// What a runner calls for a suite.
+/// The program that a runner calls for a suite.
 fn program(suite: &Suite) -> Program<'_> {
     Program {
         turns: None,
@@ -216,32 +216,32 @@ impl Planned for PlannedSuites<'_> {
     }
 }
 
-/// A suite that is run.
+/// A suite during a run.
 struct BegunSuite<'a> {
     suite: &'a Suite,
-    /// The cases that are wanted of it; none for all.
+    /// The requested cases; none for all.
     wanted: Option<&'a BTreeSet<String>>,
     runner: &'a Runner<'a>,
     /// The folder of the configuration.
     root: &'a Path,
-    /// Whether the scoring of another checkout counts.
+    /// Whether the scoring of another checkout is used.
     by_other_rules: bool,
-    /// Since when each flaky case is declared.
+    /// Since when each flaky case is declared as flaky.
     flaky_since: BTreeMap<String, FlakySince>,
     runs: Vec<OneRun>,
-    /// How often the whole suite was run again to look at some cases.
+    /// How often the whole suite was run again because of some cases.
     whole_again: usize,
 }
 
 /// One run of a suite.
 struct OneRun {
-    /// The cases that it was to run; none for all.
+    /// The cases that it should run; none for all.
     cases: Option<Vec<String>>,
     result: Result<SuiteRun, Box<Failure>>,
 }
 
 impl BegunSuite<'_> {
-    /// Runs the suite once more, or some of its cases. Returns whether it was run, which it is not once a run is stopped.
+    /// Runs the suite again, or some of its cases. Returns whether it was run, which is not the case after a stop.
     fn run(&mut self, cases: Option<Vec<String>>) -> anyhow::Result<bool> {
         let keys = &self.suite.keys;
         let (command, cases) = match (self.suite.rerun(), cases) {
@@ -276,18 +276,18 @@ impl BegunSuite<'_> {
         Ok(true)
     }
 
-    /// What the evaluator calls its cases.
+    /// The words of the evaluator for its cases.
     fn nouns(&self) -> Nouns {
         nouns_of_tool(self.first().map_or("", |run| &run.tool))
     }
 
-    /// The first run that has results.
+    /// The first run with results.
     fn first(&self) -> Option<&SuiteRun> {
         self.runs.iter().find_map(|run| run.result.as_ref().ok())
     }
 
-    /// The records of the cases by name. A case that a run should have and does not have is an error in it: an evaluator
-    /// that gives up must not leave out what would have failed.
+    /// The records of the cases by name. A case that is missing in a run that should contain it counts as an error: an
+    /// evaluator that stops early must not hide cases that would have failed.
     fn records(&self) -> BTreeMap<String, ResultRecord> {
         let mut records: BTreeMap<String, ResultRecord> = BTreeMap::new();
         for run in self.runs.iter().filter_map(|run| run.result.as_ref().ok()) {
@@ -353,7 +353,7 @@ impl BegunSuite<'_> {
         basis
     }
 
-    /// What a person should know of the runs.
+    /// Remarks for a person about the runs.
     fn notices(&self) -> Vec<Notice> {
         let name = &self.suite.keys.name;
         let mut notices = Vec::new();
@@ -391,7 +391,7 @@ impl BegunSuite<'_> {
     }
 }
 
-/// A sample of a case that a run does not have.
+/// A sample of a case that is missing in a run.
 fn missing(why: String) -> ResultSample {
     ResultSample {
         error: Some(KeptText::of(&why)),
@@ -423,7 +423,7 @@ impl Probe for AtWork<'_> {
                 }
             }
         }
-        // A suite without results measured nothing, whatever became of the others.
+        // A suite without results has no measurement, even if the others have results.
         self.ending = match self.begun.iter().all(|suite| suite.first().is_some()) {
             true => Ending::Complete,
             false => Ending::Failed,
@@ -436,10 +436,11 @@ impl Probe for AtWork<'_> {
         Ok(())
     }
 
-    /// Every run adds a sample to each case that it was to run, so this ends after at most as many runs as are wanted.
+    /// Every run adds a sample to each case that it should run, so this ends after at most the requested number of
+    /// runs.
     fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         for suite in &mut self.begun {
-            // What an earlier step has made cannot be made again.
+            // A file that an earlier step has made cannot be made again.
             if suite.suite.keys.run.is_none() {
                 continue;
             }

@@ -1,4 +1,5 @@
-//! What a page says of the results: the figures of each suite, the worst cases of each metric, and the cases themselves.
+//! The part of a page about the results: the figures of each suite, the worst cases of each metric, and the cases
+//! themselves.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,12 +12,12 @@ use kelvin_page::{
 };
 use kelvin_record::{Direction, Metric, RunView, estimate, family, spread};
 
-/// How the figures are made.
+/// How the figures are computed.
 const NOTE: &str = "Means over the cases; the value of a case is the mean of its samples. An error is no failure: it is in no \
                     mean, and in the failure rate.";
 /// How many cases a text lists for each metric.
 const LISTED: usize = 10;
-/// How many cases of a metric are listed at all.
+/// How many cases of a metric are listed in total.
 const MOST: usize = 200;
 
 /// The chapter about the results on the page of a whole run.
@@ -180,7 +181,7 @@ fn worst(section: &ResultsSection, suite: &str, name: &str, metric: &Metric) -> 
     })
 }
 
-/// How bad a case is: its largest loss in any gated metric of which the scale is known, and whether it has errors.
+/// A number for how bad a case is: its largest loss in any gated metric with a known scale, and whether it has errors.
 fn badness(id: &str, record: &ResultRecord, metrics: &[&Metric]) -> (usize, f64) {
     let errors = record
         .samples

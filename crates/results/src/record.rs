@@ -1,5 +1,5 @@
-//! The record of one case: enough to compute every figure again. Of its texts a report keeps elsewhere no more than
-//! `baseline.texts` allows.
+//! The record of one case: enough data to compute every figure again. If a report is stored elsewhere, it contains only
+//! the texts that `baseline.texts` allows.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +61,7 @@ pub struct SuiteBasis {
 }
 
 impl SuiteBasis {
-    /// What the configuration says of a suite, before any of it was run.
+    /// The settings of a suite in the configuration, before the suite is run.
     pub(super) fn of(keys: &SuiteSettings) -> Self {
         Self {
             max_errors: keys.max_errors,
@@ -88,7 +88,7 @@ pub struct MetricBasis {
 }
 
 impl MetricBasis {
-    /// Whether a sample passes by it where it has the best value.
+    /// Whether a sample with the best value of this metric counts as passed.
     pub(super) fn says_whether_it_passes(&self) -> bool {
         self.gated && (self.kind.yes_no || self.range == Some([0.0, 1.0]))
     }
@@ -114,7 +114,7 @@ pub struct ResultRecord {
 }
 
 impl ResultRecord {
-    /// Both digests, which differ where two runs mean different cases by one name.
+    /// Both digests of a case, which differ if two runs use one name for different cases.
     pub(super) const fn digests(&self) -> (Option<Digest>, Option<Digest>) {
         (self.input, self.scoring)
     }
@@ -135,7 +135,7 @@ pub struct ResultSample {
 }
 
 impl Item for ResultRecord {
-    /// A case that is scored in another way is an edited one, like a case that asks something else.
+    /// A case that is scored differently counts as edited, like a case with another input.
     fn digest(&self) -> Digest {
         let mut fields = Fields::of("kelvin/results/case/v1");
         for (name, digest) in [("input", self.input), ("scoring", self.scoring)] {
@@ -150,8 +150,8 @@ impl Item for ResultRecord {
         Repeats::of_all(self.samples.len())
     }
 
-    /// Twice as much as elsewhere: all that is known of a case is a few samples that pass or fail, so a drop that is spread
-    /// over a suite takes more of them. Once that is certain, nothing more is run.
+    /// Twice as many as elsewhere: a case only has a few samples that pass or fail, so more of them are needed to show
+    /// a drop that is spread over a suite. Once that is certain, no more samples are run.
     fn reruns(&self) -> usize {
         2 * RUNS_OF_THE_SUITE * self.samples.len()
     }
@@ -171,7 +171,7 @@ impl Item for ResultRecord {
     }
 }
 
-/// The words of an evaluator for what it runs.
+/// An evaluator's words for its items.
 pub(super) fn nouns_of_tool(tool: &str) -> Nouns {
     match tool {
         "promptfoo" | "pytest" | "junit" | "deepeval" => ("test", "tests"),
@@ -183,7 +183,7 @@ pub(super) fn nouns_of_tool(tool: &str) -> Nouns {
     .into()
 }
 
-/// The words for the items of a section: those of its evaluators where they all have the same ones.
+/// The words for the items of a section: those of its evaluators if they all use the same words.
 pub(super) fn nouns(section: &ResultsSection) -> Nouns {
     let suites = section.basis.suites.values();
     let tools = suites.filter(|basis| !basis.tool.is_empty());
@@ -229,7 +229,7 @@ pub(super) fn own(section: &dyn AnySection) -> &ResultsSection {
 /// How many columns of a question, and of an expected answer, are shown.
 const SHOWN: usize = 200;
 
-/// The answers to the cases; none where no file has answers.
+/// The answers to the cases; none if no file contains answers.
 pub(super) fn answered(section: &ResultsSection) -> Option<SectionAnswers<'_>> {
     let has_answer =
         |record: &&ResultRecord| record.samples.iter().any(|sample| sample.answer.is_some());

@@ -1,4 +1,4 @@
-//! What a reader of any format hands on: one row for one sample of one case.
+//! The common result of all readers: one row for one sample of one case.
 
 use std::collections::BTreeMap;
 
@@ -7,36 +7,36 @@ use kelvin_record::Direction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One sample of one case, as an evaluator wrote it.
+/// A sample of a case, in the form of the evaluator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// The stable name of the case: never an index, and never anything that a pull request edits.
+    /// The stable name of the case: never an index, and never a text that a pull request edits.
     pub case: String,
-    /// The number of the repeat where the file has one, from 1; none where it has to be counted by order within the
-    /// case.
+    /// The number of the repeat if the file has one, from 1; none if it has to be counted by order within the case.
     pub repeat: Option<u32>,
-    /// The digest of the input, which tells an edit of the case; none where the file has no input.
+    /// The digest of the input, which reveals an edit of the case; none if the file has no input.
     pub input: Option<Digest>,
-    /// The digest of what scores this case (assertions, expected values, thresholds), where the file says it.
+    /// The digest of everything that determines the score of this case (assertions, expected values, thresholds), if
+    /// the file contains it.
     pub scoring: Option<Digest>,
     /// The scores by metric, each a finite number. A pass or fail is 1 or 0.
     pub scores: BTreeMap<String, f64>,
-    /// Why the sample has no score: an error is not a failure. `scores` may then be empty or hold only costs.
+    /// Why the sample has no score: an error is not a failure. `scores` may then be empty or contain only costs.
     pub error: Option<String>,
     /// Whether the answer came from the evaluator's cache.
     pub cached: bool,
-    /// What was asked, expected and answered.
+    /// The input, the expected answer and the answer.
     pub texts: RowTexts,
 }
 
 /// The texts of a sample, for the page of the run only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowTexts {
-    /// What the pipeline was asked.
+    /// The input for the pipeline.
     pub input: Option<String>,
-    /// What was expected of it.
+    /// The expected answer.
     pub expected: Option<String>,
-    /// What it answered.
+    /// The answer of the pipeline.
     pub answer: Option<String>,
 }
 
@@ -56,14 +56,15 @@ pub struct MetricKind {
 pub struct Results {
     /// The evaluator, e.g. `promptfoo`.
     pub tool: String,
-    /// Its version, where the file says it.
+    /// The version of the tool, if the file contains it.
     pub tool_version: Option<String>,
     /// The metrics of the rows.
     pub metrics: BTreeMap<String, MetricKind>,
     /// The samples in the order of the file.
     pub rows: Vec<Row>,
-    /// What identifies the prompts, models and settings of the run. It is told where it differs, and never a key.
+    /// The values that identify the prompts, models and settings of the run. Differences are reported; they are never
+    /// used as a key.
     pub settings: BTreeMap<String, String>,
-    /// What a person should know of how the file was read.
+    /// Remarks for a person on how the file was read.
     pub notices: Vec<String>,
 }

@@ -10,7 +10,7 @@ use kelvin_record::{Answer, AnsweredItem, KeptText, SectionAnswers};
 /// How many columns of a question, and of an expected answer, are shown.
 const ASKED: usize = 200;
 
-/// How many hits stand for the answer of a pipeline that only searches: few people read further.
+/// How many hits represent the answer of a pipeline that only searches: few people read further.
 const HITS: usize = 3;
 
 /// The answers of a section.
@@ -34,7 +34,7 @@ fn item(query: &QueryRecord) -> AnsweredItem<'_> {
     }
 }
 
-/// The expected answer, as far as the labels have one: its text, else the place where it is to be found.
+/// The expected answer, if the labels have one: its text, otherwise the place where it can be found.
 fn expected(labels: &Labels) -> Option<String> {
     if labels.refuse {
         return Some("a refusal".to_owned());
@@ -54,7 +54,7 @@ fn expected(labels: &Labels) -> Option<String> {
     Some(safe::cut(&first.join(", "), ASKED))
 }
 
-/// The answer of a run; none where the run failed or lacks the query.
+/// The answer of a run; none if the run failed or lacks the query.
 pub(super) fn answer(run: &Retrieved) -> Option<Answer> {
     run.ran().then(|| match &run.answer {
         Some(answer) => Answer::Kept(text(answer)),
@@ -62,14 +62,14 @@ pub(super) fn answer(run: &Retrieved) -> Option<Answer> {
     })
 }
 
-/// The text of an answer. A refusal and an answer that claims to rest on the hits differ even with the same text.
+/// The text of an answer. A refusal and an answer that claims to use the hits differ even if they have the same text.
 fn text(answer: &AnswerRecord) -> KeptText {
     let kept = &answer.text;
     let is_empty = kept.whole() == Some("");
     let is_withheld = kept.text.is_empty() && kept.characters.is_some();
     let fields = Fields::of("kelvin/retrieval/refusal/v1");
     match answer.grounded {
-        // A page that shows an empty answer would leave the reader to wonder.
+        // An empty answer on a page would confuse the reader.
         true if is_empty => KeptText {
             text: "no text".into(),
             ..kept.clone()
@@ -87,7 +87,7 @@ fn text(answer: &AnswerRecord) -> KeptText {
     }
 }
 
-/// The first hits in their order.
+/// The first hits in order.
 fn hits(run: &Retrieved) -> String {
     let first = run.hits.iter().take(HITS).map(|hit| hit.name());
     match first.collect::<Vec<_>>() {

@@ -81,7 +81,7 @@ pub enum SpanRule {
 }
 
 impl SpanRule {
-    /// The rule as the configuration writes it.
+    /// The name of the rule in the configuration.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::HalfTogether => "half_together",
@@ -91,7 +91,7 @@ impl SpanRule {
 }
 
 impl RetrievalSettings {
-    /// The program that a runner calls for the queries. Its whole output is taken, not a decision in it.
+    /// The program that a runner calls for the queries. Its whole output is used, not just a decision in it.
     pub fn program(&self) -> Program<'_> {
         Program {
             turns: None,
@@ -145,7 +145,7 @@ impl ProbeSettings for RetrievalSettings {
         let fields = fields
             .field("cut_off", self.cut_off.to_string())
             .field("corpus", self.corpus.as_deref().unwrap_or_default());
-        // The rule is left out where it is the default, so that the digests of older reports stay the same.
+        // The default rule is left out, so that the digests of older reports stay valid.
         let fields = match self.span_rule {
             SpanRule::HalfTogether => fields,
             rule @ SpanRule::HalfOfExpected => fields.field("span_rule", rule.as_str()),

@@ -1,5 +1,5 @@
-//! Which documents and chunks exist: JSON lines, one document or chunk each; and the names and titles under which
-//! people see them.
+//! The documents and chunks that exist, as JSON lines with one document or chunk each; and the names and titles that
+//! people see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,7 +19,7 @@ use kelvin_page::safe;
 pub struct Documents {
     /// The ids of documents.
     pub documents: BTreeSet<String>,
-    /// The paths of documents that have one, each with the documents that lie there.
+    /// The paths of documents, each with the documents at that path.
     pub paths: BTreeMap<String, BTreeSet<String>>,
     /// The ids of chunks, each with its document.
     pub chunks: BTreeMap<String, String>,
@@ -29,10 +29,10 @@ pub struct Documents {
     pub digest: Option<Digest>,
 }
 
-/// The most documents that a report keeps; of a larger corpus nothing is known.
+/// How many documents a report stores at most; a larger corpus is not stored at all.
 const MOST_KNOWN: usize = 100_000;
 
-/// How many hexadecimal digits of the digest of a document's name stand for the document.
+/// How many hexadecimal digits of the digest of a document's name represent the document.
 const DIGITS: usize = 10;
 
 /// Which documents there are, as a report keeps them: the first digits of the digest of each name, in order and
@@ -42,7 +42,7 @@ const DIGITS: usize = 10;
 pub struct KnownDocuments(String);
 
 impl KnownDocuments {
-    /// The documents of a corpus; none where the corpus has more than a report keeps.
+    /// The documents of a corpus; none if the corpus has more than a report stores.
     pub(super) fn of(corpus: &Documents) -> Option<Self> {
         let names = &corpus.documents;
         (names.len() <= MOST_KNOWN).then(|| {
@@ -51,7 +51,7 @@ impl KnownDocuments {
         })
     }
 
-    /// Whether a document is one of them.
+    /// Whether the set contains a document.
     pub(super) fn has(&self, name: &str) -> bool {
         let wanted = digits(name);
         let (known, _) = self.0.as_bytes().as_chunks::<DIGITS>();
@@ -65,13 +65,13 @@ fn digits(name: &str) -> String {
     Digest::of(name.as_bytes()).short(DIGITS)
 }
 
-/// One line. Its other keys are for the pipeline.
+/// One line of the file. Its other keys are for the pipeline.
 #[derive(Deserialize)]
 struct DocumentLine<'l> {
     doc_id: String,
     chunk_id: Option<String>,
     path: Option<String>,
-    // These two are shown and never judged, so a value of another type in them is no error.
+    // Title and text are only shown, so a value of another type in them is not an error.
     #[serde(borrow)]
     title: Option<&'l RawValue>,
     #[serde(borrow)]
@@ -79,7 +79,7 @@ struct DocumentLine<'l> {
 }
 
 impl DocumentLine<'_> {
-    /// The title or, where there is none, the beginning of the text.
+    /// The title or, if there is none, the beginning of the text.
     fn title(&self) -> Option<String> {
         let texts = [self.title, self.text].into_iter().flatten();
         let mut texts = texts.filter_map(|raw| serde_json::from_str::<String>(raw.get()).ok());
@@ -92,7 +92,7 @@ impl Documents {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] with the line of whatever is no document.
+    /// A [`Misuse`] with the first line that is not a valid document.
     pub fn load(path: &Path) -> Result<Self, Misuse> {
         let shown = path.display();
         let bytes = std::fs::read(path).map_err(|error| {
@@ -140,14 +140,14 @@ impl Documents {
         Ok(all)
     }
 
-    /// Forgets the titles of what no golden query expects.
+    /// Drops the titles of documents that no golden query expects.
     pub(super) fn keep_titles(&mut self, golden: &[GoldenQuery]) {
         let names = golden.iter().flat_map(|query| self.names(query));
         let names: BTreeSet<String> = names.collect();
         self.titles.retain(|name, _| names.contains(name));
     }
 
-    /// The titles of what a query expects, by the name that people see.
+    /// The titles of the documents and chunks that a query expects, by the name that people see.
     pub(super) fn titles_of(&self, query: &GoldenQuery) -> BTreeMap<String, String> {
         let names = self.names(query).into_iter();
         names
@@ -158,7 +158,7 @@ impl Documents {
             .collect()
     }
 
-    /// What a query expects, by the name that people see.
+    /// The documents and chunks that a query expects, by the name that people see.
     fn names(&self, query: &GoldenQuery) -> Vec<String> {
         let chunks = query.chunks().into_iter();
         let chunks = chunks.filter_map(|chunk| Some(named(self.chunks.get(chunk)?, Some(chunk))));
@@ -167,17 +167,17 @@ impl Documents {
     }
 }
 
-/// How many columns of the title of a hit, or of its text, a record keeps.
+/// How many columns of a hit's title, or of its text, a record stores.
 pub(super) const TITLE: usize = 80;
 
-/// The part of a title that is kept, at most `most` columns; none where nothing of the title can be shown.
+/// The part of a title that is stored, at most `most` columns; none if no part of the title can be shown.
 pub(super) fn title_of(text: &str, most: usize) -> Option<String> {
     let title = safe::cut(text, most);
     (most > 0 && !title.is_empty()).then_some(title)
 }
 
-/// A chunk and its document in one name, for people. Most names of chunks begin with that of their document, which is
-/// then not repeated.
+/// A chunk and its document in one name, for texts. Most names of chunks begin with the name of their document, which
+/// is then not repeated.
 pub(super) fn named(doc: &str, chunk: Option<&str>) -> String {
     match chunk {
         None => doc.to_owned(),

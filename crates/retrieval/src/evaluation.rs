@@ -17,22 +17,22 @@ pub struct EvalRequest {
     pub qrels: PathBuf,
     /// The run.
     pub run: PathBuf,
-    /// How many hits the measures look at; ascending and distinct.
+    /// The numbers of first hits that the measures use; ascending and distinct.
     pub k: Vec<usize>,
-    /// A first relevant hit behind this rank has a reciprocal rank of 0.
+    /// A first relevant hit below this rank has a reciprocal rank of 0.
     pub cut_off: usize,
-    /// From which grade on a document is relevant; at least 1.
+    /// The lowest grade of a relevant document; at least 1.
     pub relevance_level: i64,
 }
 
 /// The result of an evaluation.
 #[derive(Debug)]
 pub struct Evaluation {
-    /// The name of the probe whose figures these are.
+    /// The name of the probe to which the figures belong.
     pub probe: &'static str,
     /// The figures with their records.
     pub findings: Findings,
-    /// The digest of how the figures are made.
+    /// The digest of the rules for the figures.
     pub configuration: Digest,
 }
 
@@ -52,7 +52,7 @@ impl EvalRequest {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) with file and line where one of the files is wrong.
+/// A [`Misuse`](kelvin_base::exit::Misuse) with file and line if one of the files is wrong.
 pub fn evaluate(request: &EvalRequest) -> anyhow::Result<Evaluation> {
     let mut qrels = Qrels::load(&request.qrels)?;
     let basis = &request.basis();

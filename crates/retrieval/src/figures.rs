@@ -1,5 +1,5 @@
-//! From records to figures: the mean over the queries that count, with its interval and with the
-//! value of every query, which is the mean of its runs.
+//! Computes figures from records: the mean over the queries that count, with its interval and with the value of every
+//! query, which is the mean of its runs.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use kelvin_base::stats;
 use kelvin_base::stats::Balanced;
 use kelvin_record::{CaseValue, Cells, Direction, Interval, Metric, Range, Unit};
 
-/// The family of every figure of this probe: each figure is about all queries.
+/// The family of all figures of this probe, because each figure covers all queries.
 const ALL: &str = "retrieval";
 
 /// Every figure of a run, by id.
@@ -17,7 +17,7 @@ pub fn figures(section: &RetrievalSection) -> BTreeMap<String, Metric> {
     figures_of(section, measures_of(section))
 }
 
-/// The figures that a run with other chunks has too: those that need no judged chunk.
+/// The figures that can also be computed for a run with other chunks: those that need no judged chunk.
 pub(super) fn figures_by_document(section: &RetrievalSection) -> BTreeMap<String, Metric> {
     let mut measures = measures_of(section);
     measures.retain(|measure| !measure.needs_chunks);
@@ -38,7 +38,7 @@ fn figures_of(section: &RetrievalSection, measures: Vec<Measure>) -> BTreeMap<St
         .collect();
     if !cites(&section.items) {
         for name in measures::CITATIONS {
-            // Where the other side of a comparison cites, its metric is gated, and so is this one.
+            // If the other side of a comparison cites, its metric is gated, and so is this one.
             if let Some(metric) = metrics.get_mut(&format!("{ALL}.{name}")) {
                 metric.gated = false;
             }
@@ -72,8 +72,8 @@ pub(super) fn cites(queries: &BTreeMap<String, QueryRecord>) -> bool {
     runs.any(|run| run.answer.as_ref().is_some_and(|one| one.citations > 0))
 }
 
-/// Gates a figure where none is gated: a run in which no headline could be measured must not pass for that reason. The
-/// failure rate is added later, since it says nothing about what was found.
+/// Gates one figure if none is gated: a run without any headline figure must not pass for that reason. The failure rate
+/// is added later, since it does not depend on the hits.
 fn gate_one(metrics: &mut BTreeMap<String, Metric>) {
     if !metrics.values().any(|metric| metric.gated)
         && let Some(metric) = metrics.get_mut("retrieval.mrr")
@@ -82,7 +82,7 @@ fn gate_one(metrics: &mut BTreeMap<String, Metric>) {
     }
 }
 
-/// The share of the queries that got no answer.
+/// The share of the queries without an answer.
 fn failure_rate(section: &RetrievalSection) -> Metric {
     let mut metric = figure(&measures::failure_rate(), &section.items);
     metric.is_failure_rate = true;

@@ -1,4 +1,4 @@
-//! The retrieval probe as the rest of the program knows it.
+//! Connects the retrieval probe with the rest of the program.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -235,7 +235,7 @@ impl Items for Queries<'_> {
     }
 }
 
-/// The planned queries. There is nothing to plan: each query is asked as it is.
+/// The planned queries. There is nothing to plan: each query is sent unchanged.
 struct PlannedQueries<'a> {
     queries: &'a Queries<'a>,
 }
@@ -266,7 +266,7 @@ impl Planned for PlannedQueries<'_> {
 struct RetrievalAtWork<'a> {
     queries: &'a Queries<'a>,
     answers: RepeatedItems<'a>,
-    /// What came back; the outputs themselves are let go.
+    /// The records of the results; the outputs themselves are dropped.
     records: SharedMap<QueryRecord>,
 }
 

@@ -1,5 +1,5 @@
-//! The retrieval probe: does a system find what a golden set says there is to find, and does it
-//! say so where there is nothing?
+//! The retrieval probe: whether a system finds what a golden set says can be found, and whether it says so if there is
+//! no answer to find.
 //!
 //! Makes the metrics `retrieval.*`; docs/retrieval.md defines them.
 
@@ -29,5 +29,5 @@ pub use record::{
     Retrieved, Span, StoredBasis,
 };
 
-/// Does a system find what there is to find?
+/// The kind of the retrieval probe: does a system find what can be found?
 pub struct RetrievalKind;

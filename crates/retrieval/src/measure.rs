@@ -1,4 +1,4 @@
-//! The questions of the golden set, and the records of what came back.
+//! The questions of the golden set, and the records of the results.
 
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -26,16 +26,16 @@ use kelvin_run::{Outcome, Reader, kept};
 pub(crate) struct Questions {
     /// The golden set; ids are distinct.
     pub golden: Vec<GoldenQuery>,
-    /// The places in the golden set of the queries that are asked.
+    /// The indices in the golden set of the queries that are run.
     pub places: Vec<usize>,
-    /// The documents and chunks that exist, where they are known.
+    /// The documents and chunks that exist, if they are known.
     pub corpus: Option<Documents>,
-    /// How often each query is asked.
+    /// How often each query is run.
     pub repeats: usize,
 }
 
 impl Questions {
-    /// The digest of everything that is asked and known.
+    /// The digest of all questions and of all expected results.
     pub(crate) fn digest(&self) -> Digest {
         let fields = Fields::of("kelvin/golden-set/v1");
         let add =
@@ -46,12 +46,12 @@ impl Questions {
             None => fields.digest(),
         }
     }
-    /// The queries that are asked.
+    /// The queries that are run.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &GoldenQuery> {
         self.places.iter().map(|place| &self.golden[*place])
     }
 
-    /// The same queries, as the pipeline gets them.
+    /// The same queries in the form for the pipeline.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
         self.asked().map(|query| {
             let input = json!({ "id": query.id, "query": query.query });
@@ -60,13 +60,13 @@ impl Questions {
     }
 }
 
-/// Notices about the queries whose repeats were answered from memory.
+/// Notices about the queries whose repeats were answered from the pipeline's own cache.
 pub(crate) fn notices_of_the_run(answers: &RepeatedItems<'_>) -> Vec<Notice> {
     let notice = |id| kept::notice(id).kind("retrieval");
     answers.kept().into_iter().map(notice).collect()
 }
 
-/// The records of the queries before they are asked, by id.
+/// The records of the queries before they are run, by id.
 pub(crate) fn queries(questions: &Questions) -> BTreeMap<String, QueryRecord> {
     let record = |query: &GoldenQuery| {
         let record = QueryRecord {
@@ -84,7 +84,7 @@ pub(crate) fn queries(questions: &Questions) -> BTreeMap<String, QueryRecord> {
     questions.asked().map(record).collect()
 }
 
-/// Adds to the records of the queries what has come back since.
+/// Adds new results to the records of the queries.
 pub(crate) fn take_in(
     records: &mut SharedMap<QueryRecord>,
     (questions, settings): (&Questions, &RetrievalSettings),
@@ -95,14 +95,14 @@ pub(crate) fn take_in(
     let records = &mut **records;
     answers.take(|id, outcome| {
         let record = records.get_mut(id).expect("each query has a record");
-        // Most queries are asked once, and there are thousands.
+        // Most queries are run once, and there are thousands of them.
         record.runs.reserve_exact(1);
         let run = retrieved(questions, settings, by_id[id], outcome);
         record.runs.push(run);
     });
 }
 
-/// How the figures are made.
+/// The rules for the figures.
 pub(crate) fn basis(questions: &Questions, settings: &RetrievalSettings) -> RetrievalBasis {
     RetrievalBasis {
         k: settings.k.clone(),
@@ -143,13 +143,13 @@ fn retrieved(
     retrieved
 }
 
-/// The folder with the files of a query; none where the id cannot be the name of a folder.
+/// The folder with the files of a query; none if the id cannot be the name of a folder.
 fn folder(id: &str) -> Option<String> {
     let is_folder = id != "." && id != ".." && id.len() <= 255 && !id.contains(['/', '\0']);
     is_folder.then(|| format!("retrieval/{id}/baseline"))
 }
 
-/// Notices about a section: what there is to report beside its figures.
+/// Notices about a section, besides its figures.
 pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
     let mut notices = Vec::new();
     let total = section.items.len();
@@ -181,7 +181,7 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
         failed,
         "failed, and count 0 in the ranking measures",
     );
-    // What a query found in its other runs counts.
+    // The results of a query in its other runs count.
     let shares = in_part.iter().map(|id| &section.items[*id]);
     let shares: BTreeSet<(usize, usize)> = shares
         .map(|query| (failures(query), query.runs.len()))
@@ -250,8 +250,7 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
     notices
 }
 
-/// Takes the whole output, where the retrieval probe can read it: which parts of it are judged
-/// depends on the query.
+/// Reads the whole output, if the retrieval probe can parse it. Which parts are judged depends on the query.
 pub(crate) struct HitsReader;
 
 impl Reader for HitsReader {

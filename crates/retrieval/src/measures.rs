@@ -1,4 +1,4 @@
-//! The measures: each a number from 0 to 1 for one query, or nothing where it does not apply.
+//! The measures: each gives a number from 0 to 1 for one query, or none if it does not apply.
 
 use super::ranking::{reciprocal_rank, success};
 use super::record::{Labels, QueryRecord, RetrievalBasis, Retrieved};
@@ -12,24 +12,24 @@ pub(super) const CITATIONS: [&str; 2] = ["citation_coverage", "citation_precisio
 
 /// One measure.
 pub(super) struct Measure {
-    /// The name of the measure, without that of the probe.
+    /// The name of the measure, without the name of the probe.
     pub(super) name: String,
-    /// Which direction of the measure is better.
+    /// The better direction of the measure.
     pub(super) direction: Direction,
-    /// Whether the gate judges the measure where it has a value, unless the configuration says otherwise.
+    /// Whether the gate judges the measure by default, if it has a value.
     pub(super) headline: bool,
-    /// Whether the value comes from ranks, and is not yes or no.
+    /// Whether the value comes from ranks, not from yes or no.
     pub(super) by_rank: bool,
     /// Whether relevance is judged by chunk, so that the measure does not apply to runs with other chunks.
     pub(super) needs_chunks: bool,
-    /// Why the measure is null where no query counts.
+    /// Why the measure is null if no query counts.
     pub(super) reason: &'static str,
     /// The value of the measure for one query.
     value: Value,
 }
 
 impl Measure {
-    /// A measure that says yes or no, and is no headline.
+    /// A measure whose value is yes or no, and which is not a headline.
     fn new(
         name: impl Into<String>,
         reason: &'static str,
@@ -134,7 +134,7 @@ fn measures_of_first(k: usize, is_deepest: bool) -> [Measure; 4] {
     ]
 }
 
-/// The measures of answers.
+/// The measures for answers.
 fn of_answers(answers: bool) -> [Measure; 6] {
     let no_answer = "no query has a grounded answer";
     let [coverage, precision] = CITATIONS;
@@ -197,8 +197,8 @@ fn of_answers(answers: bool) -> [Measure; 6] {
     ]
 }
 
-/// How often a query got no answer from the pipeline. This rate is gated beside the measures and is not one of them: it
-/// says nothing about what was found.
+/// How often a query got no answer from the pipeline. This rate is gated in addition to the measures and is not one of
+/// them, because it does not depend on the hits.
 pub(super) fn failure_rate() -> Measure {
     let rate = Measure::new("failure_rate", "there is no query", |_, run| {
         Some(f64::from(u8::from(!run.ran())))

@@ -1,4 +1,4 @@
-//! One ranking against what is known to be relevant, and the measures of trec_eval over it
+//! One ranking compared with the documents that are known to be relevant, and the measures of trec_eval for it
 //! (<https://github.com/usnistgov/trec_eval>, version 9).
 
 use schemars::JsonSchema;
@@ -17,8 +17,8 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// Takes the places of the judged documents and the grades of all of them, in any order.
-    /// Grades of 0 and below are those of documents that are not relevant.
+    /// A ranking from the positions of the judged documents and the grades of all of them, in any order. Documents with
+    /// grades of 0 and below are not relevant.
     pub fn new(
         found: impl IntoIterator<Item = (u32, i64)>,
         grades: impl IntoIterator<Item = i64>,
@@ -36,8 +36,8 @@ impl Ranking {
         }
     }
 
-    /// A ranking of keys of which some are relevant, all with the same grade. A key that occurs twice stands at its
-    /// first place, and what follows moves up.
+    /// A ranking of keys of which some are relevant, all with the same grade. A key that occurs twice counts at its
+    /// first position, and the later keys move up.
     pub fn of_keys<'k>(
         keys: impl IntoIterator<Item = &'k str>,
         relevant: &std::collections::BTreeSet<&str>,
@@ -52,12 +52,12 @@ impl Ranking {
         Self::new(found, relevant.iter().map(|_| 1), 1)
     }
 
-    /// Whether nothing is known to be relevant.
+    /// Whether no document is known to be relevant.
     pub fn is_empty(&self) -> bool {
         self.grades.is_empty()
     }
 
-    /// How many documents are relevant, found or not.
+    /// How many documents are relevant, whether they were found or not.
     pub fn relevant(&self) -> usize {
         let relevant = |grade: &&i64| **grade >= self.level;
         self.grades.iter().take_while(relevant).count()
@@ -68,22 +68,21 @@ impl Ranking {
         self.hits().next()
     }
 
-    /// The share of the relevant documents that are among the first `k`; none where no document
-    /// is relevant.
+    /// The share of the relevant documents that are among the first `k`; none if no document is relevant.
     pub fn recall(&self, k: usize) -> Option<f64> {
         let relevant = self.relevant();
         (relevant > 0).then(|| self.within(k) as f64 / relevant as f64)
     }
 
-    /// The share of the first `k` places that hold a relevant document; a place without a document
-    /// holds none.
+    /// The share of the first `k` positions with a relevant document; a position without a document counts as not
+    /// relevant.
     pub fn precision(&self, k: usize) -> f64 {
         self.within(k) as f64 / k as f64
     }
 
-    /// Discounted cumulative gain of the first `k` over that of the best ranking there is, with
-    /// the grade as the gain and log2(rank + 1) as the discount (Järvelin and Kekäläinen, 2002);
-    /// 0 where no document has a gain. Every grade above 0 is a gain, whatever counts as relevant.
+    /// Discounted cumulative gain of the first `k` divided by that of the best possible ranking, with the grade as the
+    /// gain and log2(rank + 1) as the discount (Järvelin and Kekäläinen, 2002); 0 if no document has a gain. Every
+    /// grade above 0 is a gain, even if it does not count as relevant.
     pub fn ndcg(&self, k: usize) -> f64 {
         let gain = |rank: u32, grade: i64| grade as f64 / (f64::from(rank) + 1.0).log2();
         let ideal: f64 = (1..)
@@ -98,13 +97,13 @@ impl Ranking {
             .found
             .iter()
             .take_while(|(rank, _)| *rank as usize <= k);
-        // The sum of nothing is -0.0, and nobody wants to read that.
+        // The sum of an empty list is -0.0, which should not be shown.
         let sum = places.fold(0.0, |sum, (rank, grade)| sum + gain(*rank, *grade));
         sum / ideal
     }
 
-    /// The mean over the relevant documents of the precision at their rank, 0 for those that were
-    /// not found; 0 where no document is relevant.
+    /// The mean over the relevant documents of the precision at their rank, 0 for those that were not found; 0 if no
+    /// document is relevant.
     pub fn average_precision(&self) -> f64 {
         let sum = (1_u32..).zip(self.hits()).fold(0.0, |sum, (nth, rank)| {
             sum + f64::from(nth) / f64::from(rank)
@@ -126,12 +125,12 @@ impl Ranking {
     }
 }
 
-/// 1 where the first relevant hit, which stands at `rank` from 1, is among the first `k`; else 0.
+/// 1 if the first relevant hit, whose rank counts from 1, is among the first `k`; otherwise 0.
 pub(super) fn success(rank: Option<u32>, k: usize) -> f64 {
     f64::from(u8::from(rank.is_some_and(|rank| rank as usize <= k)))
 }
 
-/// 1 / rank of the first relevant hit, 0 where there is none or it stands behind `cut_off`.
+/// 1 / rank of the first relevant hit; 0 if there is none, or if it is below `cut_off`.
 pub(super) fn reciprocal_rank(rank: Option<u32>, cut_off: usize) -> f64 {
     match rank {
         Some(rank) if rank as usize <= cut_off => 1.0 / f64::from(rank),

@@ -1,4 +1,4 @@
-//! What the retrieval probe saw of one query: enough to compute every figure again.
+//! The results of the retrieval probe for one query: enough to compute every figure again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
 use kelvin_record::{Item, KeptText, KeptTexts, Repeats, Section, fitted};
 
-/// What a report stores of this probe.
+/// The data of this probe in a report.
 pub type RetrievalSection = Section<StoredBasis, QueryRecord>;
 
 /// What turns the records of queries into figures.
@@ -43,12 +43,13 @@ impl Item for QueryRecord {
     }
 
     fn folders(&self) -> Vec<&str> {
-        // The file names its folders itself, and nothing is copied from there.
+        // The file names its folders itself, and no data are copied from them.
         Vec::new()
     }
 
-    /// Shortens the texts that came back. The question and what is expected stay, since the golden set with them lies
-    /// in the repository. The titles of a corpus may be what an answer says, so they go with the answers.
+    /// Shortens the returned texts. The question and the expected results stay, since they are also in the golden set
+    /// in the repository. Titles of a corpus may be the content of an answer, so they are removed together with the
+    /// answers.
     fn shorten(&mut self, texts: KeptTexts) {
         if texts == KeptTexts::None {
             self.expected_titles.clear();
@@ -59,7 +60,7 @@ impl Item for QueryRecord {
     }
 }
 
-/// The distinct versions of the chunker that the answers tell, in order.
+/// The distinct chunker versions in the answers, in order.
 pub(super) fn chunker_versions(section: &RetrievalSection) -> BTreeSet<&str> {
     let runs = section.items.values().flat_map(|query| &query.runs);
     runs.filter_map(|run| run.chunker_version.as_deref())
@@ -83,7 +84,7 @@ pub struct RetrievalBasis {
 }
 
 impl RetrievalBasis {
-    /// How many hits are looked at; a hit behind them counts as not found.
+    /// How many hits are examined; a hit after them counts as not found.
     pub fn depth(&self) -> usize {
         let deepest = self.k.iter().copied().max().unwrap_or(0);
         deepest.max(self.cut_off)
@@ -165,20 +166,20 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Whether the system can and should answer: the labels expect something, and not a refusal.
+    /// Whether the system can and should answer: the labels do not expect a refusal.
     pub const fn wants_an_answer(&self) -> bool {
         !self.refuse && (self.chunks || self.docs || self.content)
     }
 
-    /// Whether a hit is of an expected chunk or document.
+    /// Whether a hit is an expected chunk, or from an expected document.
     pub(super) fn expects(&self, hit: &Hit) -> bool {
         let chunk = hit.chunk_id.as_ref();
         chunk.is_some_and(|chunk| self.expected_chunks.contains_key(chunk))
             || self.expected_docs.contains(&hit.doc_id)
     }
 
-    /// Whether a citation leads to what is expected, among the hits of its own query. Where no expected document is
-    /// known, any hit will do.
+    /// Whether a citation refers to an expected document among the hits of its own query. If no expected document is
+    /// known, any hit is accepted.
     pub(super) fn accepts(&self, cited: &Cited, hits: &[Hit]) -> bool {
         if cited.rank.is_none() {
             return false;
@@ -189,7 +190,7 @@ impl Labels {
         }
         let homes = self.expected_chunks.values().flatten();
         let spans = self.expected_spans.iter().map(|span| &span.doc_id);
-        // Without a corpus, the hits alone tell which document an expected chunk is of.
+        // Without a corpus, only the hits show to which document an expected chunk belongs.
         let found = hits
             .iter()
             .filter(|hit| hit.chunk_id.as_ref().is_some_and(is_chunk));
@@ -197,7 +198,7 @@ impl Labels {
         let mut docs = known.chain(found.map(|hit| &hit.doc_id)).peekable();
         match docs.peek() {
             Some(_) => docs.any(|doc| *doc == cited.doc_id),
-            // Only chunks are expected, and no document of them is known: then only a citation of another chunk is
+            // Only chunks are expected, and none of their documents is known: then only a citation of another chunk is
             // wrong.
             None => self.cut_anew || self.expected_chunks.is_empty() || cited.chunk_id.is_none(),
         }
@@ -261,8 +262,8 @@ impl Retrieved {
         !self.missing && self.failure.is_none()
     }
 
-    /// Shortens as [`Item::shorten`] does. The names of documents and chunks stay as long as hits have them, since two
-    /// runs are compared by them; a name that an answer cites and no hit has may be any text.
+    /// Shortens like [`Item::shorten`]. Names of documents and chunks stay if hits contain them, since two runs are
+    /// compared by them; a name that an answer cites but no hit contains may be any text.
     fn shorten(&mut self, texts: KeptTexts) {
         if let Some(answer) = &mut self.answer {
             answer.text.shorten(texts);
@@ -291,7 +292,8 @@ impl Retrieved {
         }
     }
 
-    /// The citations of an answer that should not be there. A refusal may cite what it has looked at.
+    /// The citations of an answer that should not be there. A refusal may cite the documents that the system has
+    /// examined.
     pub(super) fn stray(&self, labels: &Labels) -> StrayCitations<'_> {
         let answer = self.answer.as_ref();
         let cited = match answer.filter(|answer| self.ran() && answer.grounded) {
@@ -315,11 +317,11 @@ pub(super) struct StrayCitations<'a> {
     /// Citations that name no hit of their own query.
     pub(super) not_retrieved: Vec<&'a Cited>,
     /// Citations of documents other than the expected ones, although an expected document was found. Labels seldom name
-    /// every document that supports an answer, so this list is empty where at least one citation is right.
+    /// every document that supports an answer, so this list is empty if at least one citation is right.
     pub(super) elsewhere: Vec<&'a Cited>,
 }
 
-/// Cuts a name to its first `most` characters.
+/// Shortens a name to its first `most` characters.
 fn shorten(name: &mut String, most: usize) {
     if let Some((end, _)) = name.char_indices().nth(most) {
         name.truncate(end);
@@ -370,11 +372,11 @@ pub struct AnswerRecord {
 }
 
 impl AnswerRecord {
-    /// The most characters of a text that are stored: no person reads a longer answer in a review, and the file of the
-    /// output has all of it.
+    /// How many characters of a text are stored at most: no person reads a longer answer in a review, and the output
+    /// file contains all of it.
     const MOST: usize = 2_000;
 
-    /// An answer with a text, and without citations and demands.
+    /// An answer with a text, and without citations and requirements.
     pub(super) fn of(text: &str, grounded: bool) -> Self {
         let words: Vec<&str> = text.split_whitespace().collect();
         Self {
@@ -406,14 +408,14 @@ pub struct Cited {
 }
 
 impl Cited {
-    /// The name of the citation for people.
+    /// The name of the citation in texts for people.
     pub(super) fn name(&self) -> String {
         named(&self.doc_id, self.chunk_id.as_deref())
     }
 }
 
 impl Hit {
-    /// The name of the hit for people.
+    /// The name of the hit in texts for people.
     pub(super) fn name(&self) -> String {
         named(&self.doc_id, self.chunk_id.as_deref())
     }

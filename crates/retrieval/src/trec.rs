@@ -1,6 +1,5 @@
-//! The files of an evaluation made elsewhere: relevance judgements and runs, as TREC text, JSON or
-//! JSON lines. A file is read whole, because the columns of its lines are then borrowed and not
-//! copied.
+//! The files of an evaluation made elsewhere: relevance judgements and runs, as TREC text, JSON or JSON lines. A file
+//! is read as a whole, so that the columns of its lines can be borrowed instead of copied.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -23,17 +22,17 @@ struct LineLayout<N> {
     columns: &'static [&'static str],
     /// The column with the number.
     number: usize,
-    /// Reads the number, or says what it must be.
+    /// Parses the number, or says which numbers are valid.
     parse: fn(&str) -> Result<N, &'static str>,
     /// Reads a line of JSON.
     json: fn(&str) -> serde_json::Result<Row<'static, N>>,
 }
 
-/// Takes one row with the line in which it stands, or says what is wrong with it.
+/// Receives one row with its line number, or returns the problem of the row.
 type Take<'a, 't, N> = &'a mut dyn FnMut(usize, Row<'t, N>) -> Result<(), String>;
 
 impl<N: DeserializeOwned> LineLayout<N> {
-    /// Passes on every row of a file. The extension of the file tells its format.
+    /// Passes on every row of a file. The extension of the file determines its format.
     fn read<'t>(&self, path: &Path, text: &'t str, take: Take<'_, 't, N>) -> Result<(), Misuse> {
         let ending = path.extension().and_then(|ending| ending.to_str());
         if ending == Some("json") {
@@ -68,7 +67,8 @@ impl<N: DeserializeOwned> LineLayout<N> {
         let names = self.columns;
         let mut found = [""; 6];
         let mut count = 0;
-        // This is the white space of C, which trec_eval looks for: unlike that of Rust, it has the vertical tab.
+        // These are the white space characters of C, which trec_eval uses: unlike those of Rust, they include the
+        // vertical tab.
         let words = line.split(|sign: char| sign.is_ascii_whitespace() || sign == '\u{b}');
         for word in words.filter(|word| !word.is_empty()) {
             if let Some(column) = found.get_mut(count) {
@@ -90,7 +90,7 @@ impl<N: DeserializeOwned> LineLayout<N> {
     }
 }
 
-/// Passes on the entries of one object: queries to documents to numbers. Its entries have no line of their own.
+/// Passes on the entries of one object: queries to documents to numbers. Its entries have no line number of their own.
 fn object<N: DeserializeOwned>(
     path: &Path,
     text: &str,
@@ -118,7 +118,7 @@ fn load(path: &Path) -> Result<String, Misuse> {
     })
 }
 
-/// Something that is wrong in a line of a file.
+/// A problem in a line of a file.
 fn wrong(path: &Path, line: usize, what: impl Display) -> Misuse {
     Misuse::new(format!("`{}`, line {line}: {what}", path.display()))
 }
@@ -142,7 +142,7 @@ fn quoted(text: &str) -> String {
 /// The judgements of every query, by its id.
 #[derive(Clone, Debug, Default)]
 pub struct Qrels {
-    /// The judgements by the id of their query.
+    /// The judgements, by the id of the query.
     pub queries: BTreeMap<String, Judgements>,
 }
 
@@ -201,8 +201,7 @@ impl Qrels {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] with the file and the line where it is not what it should be, or judges a
-    /// document twice.
+    /// A [`Misuse`] with the file and the line if it is not valid, or judges a document twice.
     pub fn load(path: &Path) -> Result<Self, Misuse> {
         let text = load(path)?;
         let mut all = Self::default();
@@ -231,14 +230,14 @@ impl Qrels {
 /// A document that was retrieved.
 struct RetrievedDocument<'t> {
     document: Cow<'t, str>,
-    /// The score in single precision, in which trec_eval compares scores.
+    /// The score in single precision, because trec_eval compares scores in it.
     score: f32,
     /// The line of the hit in the file.
     line: usize,
 }
 
 impl RetrievedDocument<'_> {
-    /// Compares by score, highest first, then by document, last first: the order of trec_eval.
+    /// Compares by score, highest first, then by document in reverse order, like trec_eval.
     fn order(&self, other: &Self) -> Ordering {
         let score = other.score.partial_cmp(&self.score);
         score
@@ -254,13 +253,13 @@ pub struct RankedQuery<'a> {
 }
 
 impl<'a> RankedQuery<'a> {
-    /// Puts hits in order.
+    /// Sorts hits.
     ///
     /// # Errors
     ///
-    /// The second hit of a document.
+    /// Fails with the second hit of a document that was retrieved twice.
     fn new(hits: &'a mut [RetrievedDocument<'_>]) -> Result<Self, (usize, String)> {
-        // The line decides as well, so that of two hits with one document the later one is reported.
+        // The line is compared as well, so that among two hits of one document the later one is reported.
         hits.sort_unstable_by(|one, other| one.order(other).then(one.line.cmp(&other.line)));
         let mut ranks = HashMap::with_capacity(hits.len());
         for (rank, hit) in (1..).zip(&*hits) {
@@ -318,12 +317,11 @@ const RUN_LAYOUT: LineLayout<f64> = LineLayout {
     },
 };
 
-/// Reads a run and lets every query of it be judged. The results are by query.
+/// Reads a run and lets the caller judge every query. The results are by query.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] with the file and the line where it is not a run, or retrieves a document twice
-/// for one query.
+/// A [`Misuse`] with the file and the line if it is not a run, or retrieves a document twice for one query.
 pub fn scan<T>(
     path: &Path,
     judge: &dyn Fn(&str, &RankedQuery<'_>) -> T,

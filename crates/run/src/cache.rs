@@ -1,8 +1,8 @@
-//! Answers of earlier runs, by their key, which is made from everything that an answer depends on. Each is one file,
-//! which is complete or does not exist.
+//! Stores answers of earlier runs under a key that is made from everything on which an answer depends. Each answer is
+//! one file, which is complete or does not exist.
 //!
-//! An entry is a line of JSON that describes it, and the output after that line. Only answers that count are kept.
-//! Any number of runs may use one folder at once; a broken entry is a miss.
+//! An entry is a line of JSON that describes it, followed by the output. Only valid answers are stored. Any number of
+//! runs may use one folder at once; a damaged entry counts as a miss.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -26,7 +26,7 @@ use kelvin_base::failure::Streams;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::usage::Usage;
 
-/// Of an output larger than this, the cache keeps only what the reader has taken.
+/// If an output is larger than this many bytes, the cache stores only the value that the reader has extracted.
 pub(super) const KEPT_WHOLE: usize = 64 * 1024;
 /// No entry is larger than this. A larger file is not read.
 const LARGEST: u64 = 32 * 1024 * 1024;
@@ -40,51 +40,51 @@ pub(super) struct Cache {
     unfinished: PathBuf,
     broken: AtomicUsize,
     not_kept: AtomicUsize,
-    /// The notice about removed entries that had grown too old or too large.
+    /// The notice about entries that were removed because they were too old or took too much space.
     pruned: Option<String>,
 }
 
 /// An answer that was found.
 #[derive(Debug, PartialEq)]
 pub(super) struct CacheHit {
-    /// The output of the pipeline, or the smallest one from which the reader takes the same value.
+    /// The output of the pipeline, or the smallest output from which the reader extracts the same value.
     pub(super) output: Vec<u8>,
-    /// The exit code and the rest of what the call returned beside the output.
+    /// The exit code and all other results of the call besides the output.
     pub(super) reply: Reply,
-    /// How many seconds the call took that gave this output.
+    /// How many seconds the call with this output took.
     pub(super) seconds: f64,
-    /// What an observer took of that call.
+    /// The value that an observer extracted from that call.
     pub(super) observed: Option<Box<Value>>,
 }
 
-/// The first line of an entry.
+/// The header of an entry, which is its first line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EntryHead {
     /// The version of the format.
     kelvin_answer: u32,
     key: Digest,
-    /// The digest of the output: a torn or edited entry does not agree with it.
+    /// The digest of the output, which does not match a damaged or edited entry.
     output: Digest,
     seconds: f64,
-    /// Whether a process that stays had answered nothing before.
+    /// Whether the call was the first answer of a process that stays in memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_first: bool,
     /// The exit code of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exit: Option<i32>,
-    /// What the call printed, where the reader asks for it.
+    /// The text that the call printed, if the reader needs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     streams: Option<Streams>,
-    /// The tokens that the call used, where it called a model. A version that does not know the field
-    /// takes the entry for broken, and asks again.
+    /// The tokens that the call used, if it called a model. A version that does not know the field treats the entry as
+    /// damaged and calls again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
-    /// The name of the model that the server said has answered.
+    /// The name of the model that answered, as reported by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     served: Option<String>,
-    /// What an observer took of the call: of a large output only what the reader took is kept, so it could
-    /// not be observed again. The key has the digest of the observer.
+    /// The value that an observer extracted from the call. For a large output only the reader's value is stored, so the
+    /// call could not be observed again. The digest of the observer is part of the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     observed: Option<Box<Value>>,
 }
@@ -93,12 +93,12 @@ struct EntryHead {
 const VERSION: u32 = 2;
 
 impl Cache {
-    /// Opens the folder, or makes it.
+    /// Opens the folder, or creates it.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where that is impossible. Without this error a person would notice only after a
-    /// whole run that nothing was cached.
+    /// A [`Misuse`] if the folder cannot be used. Without this error, a person would notice only after a whole run that
+    /// nothing was cached.
     pub(super) fn open(folder: &Path) -> Result<Self, Misuse> {
         let mut cache = Self {
             answers: folder.join(ANSWERS),
@@ -130,7 +130,7 @@ impl Cache {
         for folder in [&self.answers, &self.unfinished] {
             fs::create_dir_all(folder)?;
         }
-        // Backup programs skip a folder with the first file, and git skips it because of the second.
+        // The tag file makes backup programs skip the folder, and the ignore file makes git skip it.
         for (name, text) in [(TAG, TAG_TEXT), (".gitignore", "*\n")] {
             match fs::File::create_new(folder.join(name)) {
                 Ok(mut file) => file.write_all(text.as_bytes())?,
@@ -144,14 +144,14 @@ impl Cache {
                 .and_then(|data| data.modified())
                 .map(|time| SystemTime::now().duration_since(time).unwrap_or_default());
             if age.is_ok_and(|age| age > ABANDONED_AFTER) {
-                // Another run may have removed it in the meantime.
+                // Another run may have removed the file in the meantime.
                 let _ = fs::remove_file(entry.path());
             }
         }
         Ok(())
     }
 
-    /// Looks for an answer. An entry that is damaged is counted, and is no answer.
+    /// Searches for an answer. A damaged entry is counted, and is not returned.
     pub(super) fn find(&self, key: &Digest) -> Option<CacheHit> {
         let file = match fs::File::open(self.path(key)) {
             Ok(file) => file,
@@ -168,23 +168,23 @@ impl Cache {
         hit
     }
 
-    /// Counts an entry whose output turned out to be no answer.
+    /// Counts an entry whose output turned out to be no valid answer.
     pub(super) fn refuse(&self) {
         self.broken.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Keeps an answer. Where the disk refuses the write, the failure is counted and the run goes on.
+    /// Stores an answer. If the write fails, the failure is counted and the run continues.
     pub(super) fn keep(&self, key: &Digest, output: &[u8], outcome: &Outcome) {
         if self.write(key, output, outcome).is_err() {
             self.not_kept.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Removes an answer. An answer that does not exist is no failure.
+    /// Removes an answer. It is not an error if the answer does not exist.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the file cannot be removed.
     pub(super) fn remove(&self, key: &Digest) -> anyhow::Result<()> {
         let path = self.path(key);
         match fs::remove_file(&path) {
@@ -232,7 +232,7 @@ impl Cache {
         Ok(())
     }
 
-    /// The file of an entry. There are 256 folders, so that none of them has too many files.
+    /// The file of an entry. The entries are divided among 256 folders, so that no folder has too many files.
     fn path(&self, key: &Digest) -> PathBuf {
         let name = key.to_string();
         let (folder, rest) = name.split_at(2);
@@ -269,7 +269,7 @@ fn read(mut file: fs::File, key: &Digest) -> Option<CacheHit> {
     if size > LARGEST {
         return None;
     }
-    // There is room for one byte more, so that the read that finds the end needs no larger buffer.
+    // The buffer has one extra byte: the last read, which detects the end, then needs no larger buffer.
     let mut entry = Vec::with_capacity(usize::try_from(size).ok()? + 1);
     file.read_to_end(&mut entry).ok()?;
     let end = entry.iter().position(|byte| *byte == b'\n')?;
@@ -293,10 +293,10 @@ fn read(mut file: fs::File, key: &Digest) -> Option<CacheHit> {
     })
 }
 
-/// Makes the keys of a run.
+/// Computes the keys of a run.
 ///
-/// The version of this tool is no part of a key: the cache keeps the output of the pipeline, and
-/// the reader reads its value from that output again.
+/// The version of this program does not belong to the key: the cache stores the output of the pipeline, and the reader
+/// extracts its value from that output again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keys {
     command: Digest,
@@ -308,7 +308,8 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// For a command: its environment, the code of the pipeline, and the values that are read from its outputs.
+    /// The keys for a command: they depend on its environment, the code of the pipeline, and the values that are read
+    /// from its outputs.
     pub(super) fn of(
         rules: &Rules,
         fingerprint: Digest,
@@ -325,9 +326,9 @@ impl Keys {
         }
     }
 
-    /// The key of one input. Older versions are never found again: version 1 had no reader, and its entries had no exit
-    /// code; version 2 knew nothing of the programs that the command starts, version 3 only the first of them. In
-    /// version 4 the path of the input told which variant it was.
+    /// The key of one input. Entries of older versions are never found again. Version 1 had no reader, and its entries
+    /// had no exit code. Version 2 ignored the programs that the command starts, and version 3 included only the first
+    /// of them. In version 4 the path of the input revealed the variant.
     pub(super) fn key(&self, input: &str) -> Digest {
         let fields = Fields::of("kelvin/cache/v5")
             .field("command", self.command.bytes())

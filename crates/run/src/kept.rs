@@ -1,40 +1,39 @@
-//! Finds repeats that a pipeline answered from memory: such repeats say nothing of its noise.
+//! Finds repeats that a pipeline answered from its own cache: such repeats do not show its noise.
 
 use super::Outcome;
 use kelvin_base::notice::{Code, Notice};
 
-/// First calls that are faster than this, in seconds, say nothing. Starting a process takes some
-/// milliseconds, and that share of a call is slow at first, from a cold disk or on a busy machine,
-/// and fast later. No model answers in this time.
+/// The minimum time of a first call in seconds; from faster calls no conclusion is possible. Starting a process takes
+/// some milliseconds, which vary with the disk and the load of the machine. No model answers in this time.
 const SLOW_ENOUGH: f64 = 0.1;
 
-/// Repeats that come back in under this share of the first call's time were not computed again.
+/// A repeat that takes less than this share of the first call's time was not computed again.
 const SHARE: f64 = 0.1;
 
-/// The times of fewer inputs say nothing: a machine that is busy for a moment makes one call slow.
+/// How many inputs are needed for a conclusion: with fewer, a short load on the machine could make one call slow.
 const INPUTS: usize = 3;
 
-/// How long, in seconds, the first calls must have taken together. A machine that is busy while they are made, and idle
-/// afterwards, looks like a pipeline that keeps its answers, and is busy for a moment more often than for longer.
+/// The minimum total time of the first calls, in seconds. A machine that is busy during these calls and idle afterwards
+/// looks like a pipeline that caches its answers; such a load is usually short.
 const MOMENT: f64 = 3.0;
 
-/// How long the calls of a case took, in seconds, where not one repeat of it varies.
+/// How long the calls of a case took, in seconds, if all repeats gave the same answer.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     /// The first call of each cell.
     first: Vec<f64>,
-    /// All calls for the same input after it.
+    /// All later calls for the same input.
     later: Vec<f64>,
 }
 
 impl Times {
-    /// The times of a case whose cells have one outcome a repeat, the first one first; none where a repeat
-    /// varies or failed, and where there are no repeats.
+    /// The times of a case whose cells have one outcome per repeat, in order. None if the answers of repeats differ, if
+    /// one failed, or if there are no repeats.
     pub fn of(cells: &[Vec<&Outcome>]) -> Option<Self> {
         let mut times = Self::default();
         for cell in cells.iter().filter(|cell| cell.len() > 1) {
             let answer = &cell[0].result;
-            // The time of a retried call includes that of the failed attempts.
+            // The time of a retried call includes the failed attempts.
             let is_same = |outcome: &&Outcome| match (answer, &outcome.result) {
                 (Ok(answer), Ok(other)) => answer == other && outcome.attempts <= 1,
                 _ => false,
@@ -42,7 +41,7 @@ impl Times {
             if !cell.iter().all(is_same) {
                 return None;
             }
-            // What a process loads at its first call is no sign of a memory.
+            // A process loads data at its first call, so a fast second call does not prove a cache.
             if cell[0].is_first {
                 continue;
             }
@@ -54,14 +53,14 @@ impl Times {
         (!times.first.is_empty()).then_some(times)
     }
 
-    /// Whether the pipeline answered the repeats from memory, by the medians over the inputs: one
-    /// slow start, as of the first call of a run, does not count.
+    /// Whether the pipeline answered the repeats from its own cache, by the medians over the inputs. One slow start,
+    /// such as the first call of a run, does not count.
     fn are_kept(&self) -> bool {
         self.are_enough() && is_memory(median(&self.first), median(&self.later))
     }
 
-    /// The same for a single case with few inputs, all called within one moment: every first call
-    /// has to be slow, and every later one fast.
+    /// Whether the pipeline answered the repeats of a single case from its own cache. The case has few inputs, all
+    /// called within a short time, so every first call has to be slow, and every later call fast.
     fn are_kept_without_exception(&self) -> bool {
         let fastest = self.first.iter().copied().reduce(f64::min);
         let slowest = self.later.iter().copied().reduce(f64::max);
@@ -73,8 +72,8 @@ impl Times {
     }
 }
 
-/// Tells for each case whether the pipeline answered its repeats from memory. Where all cases
-/// together show that, it counts for each case: single times are too rough on a busy machine.
+/// Decides for each case whether the pipeline answered its repeats from its own cache. If all cases together show it,
+/// it counts for each case: single times are too inaccurate on a busy machine.
 pub fn are_kept(cases: &[Option<Times>]) -> Vec<bool> {
     let mut all = Times::default();
     for times in cases.iter().flatten() {
@@ -90,7 +89,7 @@ pub fn are_kept(cases: &[Option<Times>]) -> Vec<bool> {
     cases.iter().map(is_kept).collect()
 }
 
-/// The notice about such a case.
+/// The notice about a case that was answered from the pipeline's own cache.
 pub fn notice(case: &str) -> Notice {
     Notice::new(
         Code::AnswersKept,
@@ -101,8 +100,7 @@ pub fn notice(case: &str) -> Notice {
     .case(case)
 }
 
-/// Whether these times of the first call and of the later calls mean that the later ones were
-/// answered from memory.
+/// Whether the times of the first call and of the later calls mean that the later ones were answered from a cache.
 fn is_memory(first: Option<f64>, later: Option<f64>) -> bool {
     let both = first.zip(later);
     both.is_some_and(|(first, later)| first >= SLOW_ENOUGH && later < SHARE * first)

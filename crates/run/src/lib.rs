@@ -1,6 +1,6 @@
-//! Runs a pipeline many times: stored answers are not asked for again, failed calls may be tried again, and
-//! finished calls are remembered. A failed invocation is a value, not an error. An error means that
-//! the run itself cannot go on, because the disk is full or the output folder is locked.
+//! Runs a pipeline many times: stored answers are used again, failed calls may be repeated, and finished calls are
+//! recorded. A failed invocation is a value, not an error. An error means that the run itself cannot continue, e.g.
+//! because the disk is full or the output folder is locked.
 
 mod cache;
 pub mod config;
@@ -40,69 +40,69 @@ pub fn made<'a>(outs: impl Iterator<Item = &'a PathBuf>) -> Made {
     })
 }
 
-/// Reads from the answers of the pipeline what a probe needs. A run keeps only that in memory, in the
+/// Reads the value that a probe needs from an answer of the pipeline. Only this value is stored in memory, in the
 /// journal and, for a large output, in the cache.
 pub trait Reader: Sync {
-    /// Identifies what the reader takes from an output. Readers with different digests never get the
-    /// stored answers of each other.
+    /// Identifies what the reader extracts from an output. Readers with different digests never use each other's stored
+    /// answers.
     fn digest(&self) -> Digest;
 
     /// Reads the value that the probe needs from an answer.
     ///
     /// # Errors
     ///
-    /// Why the answer is of no use. It then counts as a failed invocation.
+    /// Fails with the reason why the answer cannot be used. It then counts as a failed invocation.
     fn read(&self, output: &[u8], reply: &Reply) -> Result<Value, Failure>;
 
-    /// The smallest output from which this reader takes the same value.
+    /// The smallest output from which this reader extracts the same value.
     fn smallest(&self, value: &Value) -> Vec<u8> {
         value.to_string().into_bytes()
     }
 
-    /// The form of a value that an [`Outcome`] holds until the probe has read it. The tree of a large value takes several
-    /// times the memory of its text, and there are thousands of answers.
+    /// The form in which an [`Outcome`] stores a value until the probe has read it. The tree of a large value takes
+    /// several times the memory of its text, and there are thousands of answers.
     fn held(&self, value: Value) -> Value {
         value
     }
 
-    /// Whether the cache may give an answer with this value to a later run. An answer that found out
-    /// nothing has to be asked for again.
+    /// Whether the cache may return an answer with this value to a later run. If the call had no result, it has to be
+    /// repeated.
     fn may_be_kept(&self, value: &Value) -> bool {
         let _ = value;
         true
     }
 
-    /// Whether the printed text of a successful call is kept with its answer. A run of many thousand
-    /// calls would need some hundred megabytes for it.
+    /// Whether the printed text of a successful call is stored with its answer. A run of many thousand calls would need
+    /// some hundred megabytes for it.
     fn keeps_streams(&self) -> bool {
         false
     }
 
-    /// Whether the answers may depend on the code of the pipeline. Where they do not, they are kept when
-    /// that code changes, and also where nobody can tell whether it has changed.
+    /// Whether the answers may depend on the code of the pipeline. If they do not, they stay valid when that code
+    /// changes, and also if it is not known whether it has changed.
     fn depends_on_code(&self) -> bool {
         true
     }
 
-    /// Whether an [`OutputObserver`] is shown the outputs. It judges answers of a pipeline to one input each.
+    /// Whether an [`OutputObserver`] sees the outputs. It judges the answers of a pipeline to single inputs.
     fn is_observed(&self) -> bool {
         true
     }
 
-    /// Whether the answers are those of a judge: their cost is not counted as cost of the pipeline.
+    /// Whether the answers come from a judge, whose cost is not counted as cost of the pipeline.
     fn is_of_a_judge(&self) -> bool {
         false
     }
 }
 
-/// One invocation to make: which input, and where its files go.
+/// One invocation to make: its input, and the folder of its files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Task {
     /// The name of the case.
     pub case: Arc<str>,
     /// The id of the variant; none for the baseline.
     pub variant: Option<Arc<str>>,
-    /// The number of the repeat, from 1. A repeat is never answered by the cache.
+    /// The number of the repeat, from 1. Repeats after the first are never answered from the cache.
     pub repeat: usize,
 }
 
@@ -120,33 +120,33 @@ impl fmt::Display for Task {
 /// The result of a task.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The value that the reader took from the output, or the failure.
+    /// The value that the reader extracted from the output, or the failure.
     pub result: Result<Value, Box<Failure>>,
-    /// The exit code of the last call; none where the call was stopped, or had no process.
+    /// The exit code of the last call; none if the call was stopped, or had no process.
     pub exit: Option<i32>,
-    /// The ends of what a successful call printed, where the reader keeps them. Those of a failed
-    /// call are in the failure.
+    /// The last part of the text that a successful call printed, if the reader stores it. The text of a failed call is
+    /// in the failure.
     pub streams: Option<Box<Streams>>,
     /// Where the answer came from.
     pub source: AnswerSource,
-    /// How often the pipeline was called for it.
+    /// How often the pipeline was called for the task.
     pub attempts: usize,
     /// How long the calls took, in seconds.
     pub seconds: f64,
-    /// Whether a process or a service that stays had answered nothing before the last call, so that its time has what is
-    /// started, imported and loaded once.
+    /// Whether the last call was the first answer of a process or service that stays in memory. The time of such a call
+    /// includes starting, importing and loading.
     pub is_first: bool,
-    /// The tokens that the calls used, where a model was called; an answer from the cache has the tokens of
-    /// its original call.
+    /// The tokens that the calls used, if a model was called; an answer from the cache has the tokens of its original
+    /// call.
     pub usage: Option<Box<Usage>>,
-    /// The name of the model that the server says has answered; none where nobody says one.
+    /// The name of the model that answered, as reported by the server; none if no server reports one.
     pub served: Option<Box<str>>,
-    /// The value that an [`OutputObserver`] took from the invocation; none where nobody observes it.
+    /// The value that an [`OutputObserver`] extracted from the invocation; none without an observer.
     pub observed: Option<Box<Value>>,
 }
 
 impl Outcome {
-    /// Keeps of an answer no more than what tells whether another answer is the same.
+    /// Reduces an answer to the data that are needed to recognise an equal answer.
     pub fn let_go(&mut self) {
         if let Ok(answer) = &mut self.result {
             let digest = Digest::of(answer.to_string().as_bytes());
@@ -160,50 +160,50 @@ impl Outcome {
 pub enum AnswerSource {
     /// The pipeline was called.
     Called,
-    /// The cache had it.
+    /// It was in the cache.
     Cached,
-    /// An interrupted run had it.
+    /// The answer was in the journal of an interrupted run.
     Resumed,
 }
 
-/// What a run reports while it goes on. The command line shows it, and nothing depends on it.
+/// An event that a run reports while it is in progress. The command line shows it; it has no effect on the run.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A phase begins: its name and how many invocations it has.
     Phase {
         /// `baselines` or `variants`.
         name: &'static str,
-        /// How many tasks.
+        /// The number of tasks.
         tasks: usize,
     },
     /// A task is over.
     Finished {
-        /// Which one.
+        /// The task.
         task: &'a Task,
-        /// What became of it.
+        /// The outcome of the task.
         outcome: &'a Outcome,
     },
     /// A call failed and is tried again.
     Retrying {
-        /// Which one.
+        /// The task.
         task: &'a Task,
-        /// The attempt that comes, from 2.
+        /// The number of the next attempt, from 2.
         attempt: usize,
-        /// Seconds until then.
+        /// The seconds until the next attempt.
         delay: f64,
-        /// Why.
+        /// The failure of the last attempt.
         failure: &'a Failure,
     },
-    /// Something that a reader of the log may want to know.
+    /// A remark that may interest a reader of the log.
     Remark {
-        /// A line.
+        /// One line of text.
         text: &'a str,
     },
 }
 
 /// Receives the events of a run.
 pub trait Observer: Sync {
-    /// Called from any thread, in the order in which things happen.
+    /// Called from any thread, in the order of the events.
     fn event(&self, event: &Event<'_>);
 }
 
@@ -218,7 +218,7 @@ impl Observer for Silent {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where the folder is not ours or a run holds it.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if the folder was not made by this program, or if another run has locked it.
 pub fn claim(out: &Path) -> anyhow::Result<Claim> {
     let tree = tree::Tree::lock(out)?;
     tree.clear()?;
@@ -231,15 +231,15 @@ pub struct Claim {
     _tree: tree::Tree,
 }
 
-/// Takes values from the invocations of other probes, for a kind of probe that runs nothing of its own.
+/// Extracts values from the invocations of other probes, for a kind of probe that runs no pipeline of its own.
 pub trait OutputObserver: Sync {
-    /// Identifies what the observer takes from an invocation. The digest is part of the keys of the cache and of
-    /// the journal: an answer that was stored without an observer, or with another one, is a miss.
+    /// Identifies what the observer extracts from an invocation. The digest is part of the keys of the cache and of the
+    /// journal: an answer that was stored without an observer, or with another one, is a miss.
     fn digest(&self) -> Digest;
 
-    /// Takes what is needed from a finished invocation: from the output of the pipeline, even where
-    /// the reader of the probe cannot use it, or from the reply alone where the pipeline left no
-    /// output. The value is never null, which would be no entry in a journal.
+    /// Extracts the needed value from a finished invocation: from the output of the pipeline, even if the reader of the
+    /// probe cannot use it, or from the reply alone if the pipeline left no output. The value is never null, because a
+    /// journal entry would then count as missing.
     fn observe(&self, output: Option<&[u8]>, reply: &Reply) -> Value;
 
     /// Receives the observed value of a task of a probe, whether the task was called now or its answer came from the

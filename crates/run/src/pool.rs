@@ -1,4 +1,4 @@
-//! Tasks on threads: each thread takes the next task that no other has taken.
+//! Runs tasks on threads: each thread takes the next free task.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::num::NonZeroUsize;
@@ -7,12 +7,13 @@ use std::{panic, thread};
 
 use kelvin_base::notice::{Code, Notice};
 
-/// Calls `work` on the numbers below `tasks`, on at most `jobs` threads; the results are in the
-/// order of the numbers, whatever finishes first.
+/// Calls `work` with the numbers below `tasks`, on at most `jobs` threads. The results are in the order of the numbers,
+/// not in the order of finishing.
 ///
 /// # Errors
 ///
-/// The first error of `work`; no further task is begun after it. A panic of `work` is raised again in the caller.
+/// Fails with the first error of `work`; no further task is started after it. A panic of `work` is raised again in the
+/// caller.
 pub(super) fn run<T: Send>(
     tasks: usize,
     jobs: NonZeroUsize,
@@ -59,7 +60,7 @@ pub(super) fn run<T: Send>(
     Ok(done.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Stops the other threads when one of them panics.
+/// If one of the threads panics, stops the others.
 struct StopOnPanic<'a>(&'a AtomicBool);
 
 impl Drop for StopOnPanic<'_> {
@@ -70,18 +71,18 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// The most open descriptors of one job: two pipes with both ends, the socket to the supervisor of the
-/// call, the standard input, a file, and those that its start needs.
+/// The maximum number of open descriptors per job: two pipes with both ends, the socket to the supervisor of the call,
+/// the standard input, a file, and those for starting the process.
 const PER_JOB: u64 = 10;
-/// The most open descriptors of each further call that the process of a job has: a file and a folder.
+/// The maximum number of open descriptors for each additional call in the process of a job: a file and a folder.
 const PER_CALL: u64 = 3;
-/// The most open descriptors of everything else.
+/// The maximum number of open descriptors for everything else.
 const BESIDE: u64 = 64;
-/// A run of one job worked with this many descriptors, and failed with fewer.
+/// The smallest limit with which a run of one job worked.
 const FEWEST: u64 = 24;
 
-/// Lowers the number of jobs, of which each has so many calls at once, to what this process has room for, and returns a
-/// notice where it did.
+/// Lowers the number of jobs, each with `at_once` calls, to what the limit of open files allows, and returns a notice
+/// if it did.
 pub(super) fn fit_open_files(jobs: &mut NonZeroUsize, at_once: NonZeroUsize) -> Option<Notice> {
     let asked = *jobs;
     *jobs = make_room(asked, PER_JOB + PER_CALL * (at_once.get() as u64 - 1));
@@ -95,8 +96,8 @@ pub(super) fn fit_open_files(jobs: &mut NonZeroUsize, at_once: NonZeroUsize) -> 
     })
 }
 
-/// How many of the `jobs` this process can run at the same time, at least one. Where the limit of open
-/// files is too low for all of them, the limit is raised as far as the system permits.
+/// How many of the `jobs` this process can run at the same time, at least one. If the limit of open files is too low
+/// for all of them, it is raised as far as the system permits.
 fn make_room(jobs: NonZeroUsize, per_job: u64) -> NonZeroUsize {
     let wanted = per_job * jobs.get() as u64 + BESIDE;
     let limit = getrlimit(Resource::Nofile);
@@ -104,7 +105,7 @@ fn make_room(jobs: NonZeroUsize, per_job: u64) -> NonZeroUsize {
         return jobs;
     };
     let raised = limit.maximum.map_or(wanted, |most| most.min(wanted));
-    // Programs that the pipeline starts inherit the limit, so it is raised no further than needed.
+    // Programs that the pipeline starts inherit the limit, so it is raised only as much as needed.
     let asked = Rlimit {
         current: Some(raised),
         maximum: limit.maximum,
@@ -115,7 +116,7 @@ fn make_room(jobs: NonZeroUsize, per_job: u64) -> NonZeroUsize {
     }
 }
 
-/// How many jobs fit below a limit.
+/// How many jobs are possible with a limit of open files.
 fn allowed(limit: u64, jobs: NonZeroUsize, per_job: u64) -> NonZeroUsize {
     let fit = limit.saturating_sub(FEWEST) / per_job;
     let fit = usize::try_from(fit).unwrap_or(usize::MAX);

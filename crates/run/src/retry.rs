@@ -1,4 +1,4 @@
-//! Which failures are worth another attempt, and how long to wait for it.
+//! Decides after which failures another attempt is made, and how long to wait for it.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use kelvin_base::failure::FailureKind;
 
 /// The longest delay, however large the factor is.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// The longest wait that the server of a model may ask for. A server that asks for more has no capacity left for
-/// this run, and every job of a runner would only wait.
+/// The longest wait that the server of a model may request. A server that requests more has no capacity left for this
+/// run, and every job of the run would only wait.
 const LONGEST_ASKED: Duration = Duration::from_secs(120);
 
-/// The delay before the next attempt; none where the failure is final.
+/// The delay before the next attempt; none if the failure is final.
 ///
-/// The n-th attempt waits `initial * factor^(n-2)` and a jitter that depends on the task alone, so
-/// that tasks that failed together do not come back together. Where the server of a model asks for a
-/// longer wait, the attempt waits that long, up to a limit.
+/// The n-th attempt waits `initial * factor^(n-2)` and a jitter that depends only on the task, so that tasks that
+/// failed together are not repeated together. If the server of a model requests a longer wait, the attempt waits that
+/// long, up to a limit.
 pub(super) fn delay(
     retry: &Retry,
     task: &str,
@@ -31,7 +31,7 @@ pub(super) fn delay(
         {
             retry.max_attempts
         }
-        // The state of a worker may come from other calls, so the next one may well answer.
+        // The worker may have failed because of other calls, so the next worker may well answer.
         FailureKind::WorkerLost => retry.max_attempts,
         FailureKind::Timeout if retry.retry_on_timeout => retry.max_attempts,
         FailureKind::RateLimit | FailureKind::Connection => retry.model_attempts,
@@ -53,8 +53,8 @@ pub(super) fn delay(
     Some(delay.min(LONGEST).max(asked.unwrap_or_default()))
 }
 
-/// The delay after an unreadable answer of a judge: the answer is asked for once more and at once,
-/// whatever the settings say, since the server is not in trouble. The number counts such answers.
+/// The delay after an unreadable answer of a judge: the call is repeated once and immediately, whatever the settings
+/// say, since the server has no problem. `unreadable` counts such answers.
 pub(super) const fn once_more(unreadable: usize) -> Option<Duration> {
     match unreadable {
         1 => Some(Duration::ZERO),
@@ -62,8 +62,8 @@ pub(super) const fn once_more(unreadable: usize) -> Option<Duration> {
     }
 }
 
-/// Whether the same request may be answered with another status later: the server was too slow, too
-/// early, or in trouble. All other refusals are final.
+/// Whether the same request may get another status later: the server was too slow, too early, or had an error. All
+/// other error statuses are final.
 const fn may_pass(status: u16) -> bool {
     matches!(status, 408 | 425 | 500..)
 }

@@ -1,4 +1,4 @@
-//! The folder of the cache as a whole: its size, and the removal of answers when it grows old or large.
+//! The whole folder of the cache: its size, and the removal of answers that are too old or take too much space.
 
 use std::fs;
 use std::io;
@@ -11,22 +11,22 @@ use kelvin_base::exit::Misuse;
 
 /// Answers that no run has used for this long are removed.
 pub const LONGEST: Duration = Duration::from_secs(90 * 24 * 3600);
-/// The most bytes of answers that stay, those that were used last.
+/// The maximum size of the stored answers in bytes; the least recently used ones are removed.
 pub const LARGEST: u64 = 1024 * 1024 * 1024;
-/// A run prunes the folder at most once in this time, since listing a whole folder takes a moment.
+/// A run prunes the folder at most once in this period, since listing a whole folder takes some time.
 const EVERY: Duration = Duration::from_secs(24 * 3600);
 
-/// The file that marks a folder as a cache, and the beginning of ours.
+/// The file that marks a folder as a cache, and the beginning of the file that this program writes.
 pub(super) const TAG: &str = "CACHEDIR.TAG";
 pub(super) const TAG_TEXT: &str =
     "Signature: 8a477f597d28d172789f06886806bc55\n# Answers kept by kelvin.\n";
 /// The file that is written whenever the folder is pruned.
 const PRUNED: &str = "pruned";
-/// The folders of the answers, and of those that are not complete yet.
+/// The folder of the answers, and the folder of unfinished answers.
 pub(super) const ANSWERS: &str = "answers";
 pub(super) const UNFINISHED: &str = "unfinished";
 
-/// The answers in a folder, ordered by their last use, the oldest first.
+/// The answers in a folder, sorted by their last use, the oldest first.
 #[derive(Debug)]
 pub struct AnswerFolder {
     folder: PathBuf,
@@ -45,16 +45,16 @@ struct StoredAnswer {
 pub struct Removed {
     /// The number of answers.
     pub answers: usize,
-    /// The number of their bytes.
+    /// Their total size in bytes.
     pub bytes: u64,
 }
 
 impl AnswerFolder {
-    /// Lists a folder; none where there is no such folder.
+    /// Lists a folder; none if there is no such folder.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where it is no cache of ours, any other error where it cannot be listed.
+    /// A [`Misuse`] if the folder is not a cache of this program; any other error if it cannot be listed.
     pub fn list(folder: &Path) -> anyhow::Result<Option<Self>> {
         match fs::read_to_string(folder.join(TAG)) {
             Ok(text) if text == TAG_TEXT => {}
@@ -73,7 +73,7 @@ impl AnswerFolder {
         let mut answers = Vec::new();
         for place in listed(&folder.join(ANSWERS))? {
             for path in listed(&place)? {
-                // Another run may have removed it in the meantime.
+                // Another run may have removed the file in the meantime.
                 let Ok(data) = fs::symlink_metadata(&path) else {
                     continue;
                 };
@@ -98,28 +98,28 @@ impl AnswerFolder {
         self.answers.len()
     }
 
-    /// The number of their bytes.
+    /// Their total size in bytes.
     pub fn bytes(&self) -> u64 {
         self.answers.iter().map(|answer| answer.bytes).sum()
     }
 
-    /// The ages of the oldest and the newest last use; none where there is no answer.
+    /// The times since the oldest and the newest last use; none if there is no answer.
     pub fn ages(&self, now: SystemTime) -> Option<(Duration, Duration)> {
         let age = |answer: &StoredAnswer| now.duration_since(answer.used).unwrap_or_default();
         Some((age(self.answers.first()?), age(self.answers.last()?)))
     }
 
-    /// Whether a run would remove some of them.
+    /// Whether a run would remove some of the answers.
     pub fn is_large(&self, now: SystemTime) -> bool {
         self.bytes() > LARGEST || self.ages(now).is_some_and(|(oldest, _)| oldest > LONGEST)
     }
 
-    /// Removes the answers that were not used for longer than this, and then the longest unused of the others,
-    /// until at most this many bytes are left.
+    /// Removes the answers that were not used for longer than `longest`, and then the least recently used ones, until
+    /// at most `largest` bytes are left.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if a file cannot be removed.
     pub fn prune(
         &self,
         now: SystemTime,
@@ -143,11 +143,11 @@ impl AnswerFolder {
         Ok(removed)
     }
 
-    /// Removes every answer. The folder stays, so that a run that is using it can go on.
+    /// Removes every answer. The folder stays, so that a run that is using it can continue.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if a file cannot be removed.
     pub fn clear(&self) -> anyhow::Result<Removed> {
         for answer in &self.answers {
             remove(&answer.path)?;
@@ -162,11 +162,11 @@ impl AnswerFolder {
     }
 }
 
-/// Prunes the folder of a run where that is due.
+/// Prunes the folder of a run if enough time has passed.
 ///
 /// # Errors
 ///
-/// Where the disk refuses it.
+/// Fails if the folder cannot be read or pruned.
 pub(super) fn prune_when_due(folder: &Path) -> anyhow::Result<Removed> {
     let path = folder.join(PRUNED);
     let now = SystemTime::now();
@@ -177,7 +177,7 @@ pub(super) fn prune_when_due(folder: &Path) -> anyhow::Result<Removed> {
                 return stored.prune(now, LONGEST, LARGEST);
             }
         }
-        // A new folder has nothing to prune yet.
+        // A new folder contains no files to prune yet.
         Err(_) => {
             fs::write(&path, "")
                 .with_context(|| format!("failed to write `{}`", path.display()))?;
@@ -186,7 +186,7 @@ pub(super) fn prune_when_due(folder: &Path) -> anyhow::Result<Removed> {
     Ok(Removed::default())
 }
 
-/// Notes that an answer was used, at most once a day.
+/// Records that an answer was used, at most once a day.
 pub(super) fn used(file: &fs::File) {
     let now = SystemTime::now();
     let modified = file.metadata().and_then(|data| data.modified());

@@ -1,5 +1,5 @@
-//! The system around the program: git and its repositories, the connection to a server, signals, and the protection
-//! of this process from the pipeline.
+//! The system around the program: git and its repositories, the connection to a server, signals, and the isolation of
+//! this process from the pipeline.
 
 pub mod confine;
 pub mod git;

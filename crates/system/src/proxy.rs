@@ -1,13 +1,12 @@
-//! The connection to a server: directly, or through the proxy that the environment names; encrypted where its address
-//! asks for that.
+//! The connection to a server: directly, or through the proxy in the environment; encrypted if its address requires it.
 //!
-//! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are read as curl reads them, in small letters too. A
-//! server of this machine is always reached directly: otherwise a key that may be sent there without encryption would
-//! leave the machine.
+//! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are interpreted as by curl, also in lower case. A server on
+//! this machine is always reached directly: otherwise a key that may be sent there without encryption would leave the
+//! machine.
 //!
-//! The authorities of the system may sign the certificate of a server, which include the gateway of a company on the
-//! machines of that company. `SSL_CERT_FILE` and `GIT_SSL_CAINFO` name a file that replaces them, so that settings
-//! that work for git work here too.
+//! The certificate of a server may be signed by the certificate authorities of the system, which on a company's
+//! machines include that of its gateway. `SSL_CERT_FILE` and `GIT_SSL_CAINFO` name a file that replaces them, so that
+//! settings for git also work here.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -32,7 +31,7 @@ use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-/// The connections to all servers.
+/// Makes the connections to all servers.
 #[derive(Clone, Debug)]
 pub struct Way {
     direct: HttpConnector,
@@ -43,7 +42,7 @@ pub struct Way {
 #[derive(Debug)]
 pub struct Link {
     stream: TokioIo<TcpStream>,
-    /// Whether a proxy reads the requests and needs the whole address in them. Within a tunnel no proxy reads them.
+    /// Whether a proxy reads the requests and needs the whole address in them. Inside a tunnel no proxy reads them.
     is_read_by_a_proxy: bool,
 }
 
@@ -109,7 +108,7 @@ impl Service<Uri> for Way {
             });
         };
         if proxy.uri().scheme_str() != Some("http") {
-            // The address may hold a password, so the message does not show it.
+            // The address may contain a password, so the message does not show it.
             let why = "the proxy that the environment names is none of the kind `http://`";
             return Box::pin(async move { Err(why.into()) });
         }
@@ -172,17 +171,18 @@ impl Write for Link {
     }
 }
 
-/// The variables that name a file of authorities; the first that is set counts.
+/// The variables that name a file of certificate authorities; the first that is set is used.
 const FILES: [&str; 2] = ["SSL_CERT_FILE", "GIT_SSL_CAINFO"];
 
-/// Makes connections to servers, encrypted where the address asks for encryption.
+/// Makes connections to servers, encrypted if the address requires it.
 pub type Encrypted = HttpsConnector<Way>;
 
-/// Connections by this way, with the authorities of the environment.
+/// Connections in this way, with the certificate authorities of the environment.
 ///
 /// # Errors
 ///
-/// Where a variable names authorities that cannot be read: otherwise we would trust other authorities than intended.
+/// Fails if a variable names authorities that cannot be read: otherwise the program would trust other authorities than
+/// intended.
 pub fn encrypted(way: Way) -> Result<Encrypted, String> {
     Ok(HttpsConnectorBuilder::new()
         .with_tls_config(of_the_environment()?)
@@ -208,7 +208,7 @@ fn of_the_environment() -> Result<ClientConfig, String> {
                 "the certificates of the folder that `SSL_CERT_DIR` names cannot be read: {error}"
             ));
         }
-        // A slim container has no authorities: then those of browsers are used.
+        // A slim container has no certificate authorities: then those of browsers are used.
         Err(_) => builder()?.with_webpki_roots(),
     };
     Ok(builder.with_no_client_auth())
@@ -220,11 +220,11 @@ fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, String> {
         .map_err(|error| error.to_string())
 }
 
-/// The authorities of a file in the form of PEM.
+/// The certificate authorities in a PEM file.
 ///
 /// # Errors
 ///
-/// Where the file cannot be read, or an entry of it is not a certificate.
+/// Fails if the file cannot be read, or if an entry is not a certificate.
 pub fn authorities(file: &Path) -> Result<RootCertStore, String> {
     let unread = |error: &dyn std::fmt::Display| {
         let file = file.display();

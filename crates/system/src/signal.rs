@@ -13,17 +13,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// Whether a signal has asked to stop. Once tripped, it stays tripped.
+/// Whether a signal has requested a stop. Once it is set, it stays set.
 #[derive(Debug)]
 pub struct Interrupt {
     tripped: Arc<AtomicBool>,
-    /// Readable from the first signal on; never read, so that every poller sees it.
+    /// Readable from the first signal on; it is never read, so that every poller sees it.
     watched: UnixStream,
     trigger: UnixStream,
 }
 
 impl Interrupt {
-    /// An interrupt that no signal trips.
+    /// An interrupt that no signal triggers.
     fn new() -> anyhow::Result<Self> {
         let (trigger, watched) = UnixStream::pair().context("failed to make a signal pipe")?;
         Ok(Self {
@@ -33,12 +33,12 @@ impl Interrupt {
         })
     }
 
-    /// An interrupt for a test, which the signals of the process do not trip.
+    /// An interrupt for a test, which the signals of the process do not trigger.
     pub fn apart() -> Arc<Self> {
         Arc::new(Self::new().expect("a socket pair"))
     }
 
-    /// The interrupt that the signals of this process trip. The first call installs the handlers.
+    /// The interrupt that the signals of this process trigger. The first call installs the handlers.
     pub fn of_process() -> anyhow::Result<Arc<Self>> {
         static INSTALLED: OnceLock<Arc<Interrupt>> = OnceLock::new();
         if let Some(interrupt) = INSTALLED.get() {
@@ -59,15 +59,14 @@ impl Interrupt {
     }
 
     fn listen(&self, signal: i32) -> anyhow::Result<()> {
-        // Handlers run in the order in which they are registered, so a thread that the pipe wakes finds the
-        // flag set.
+        // Handlers run in the order in which they are registered, so a thread that the pipe wakes finds the flag set.
         signal_hook::flag::register(signal, Arc::clone(&self.tripped))
             .and_then(|_| signal_hook::low_level::pipe::register(signal, self.trigger.try_clone()?))
             .context("failed to listen to signals")?;
         Ok(())
     }
 
-    /// Trips the interrupt without a signal.
+    /// Triggers the interrupt without a signal.
     pub fn trip(&self) {
         use std::io::Write as _;
         self.tripped.store(true, Ordering::SeqCst);
@@ -76,17 +75,17 @@ impl Interrupt {
             .expect("somebody holds the other end");
     }
 
-    /// Whether a signal has asked to stop.
+    /// Whether a signal has requested a stop.
     pub fn tripped(&self) -> bool {
         self.tripped.load(Ordering::SeqCst)
     }
 
-    /// A descriptor that is readable once a signal has asked to stop.
+    /// A descriptor that is readable once a signal has requested a stop.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.watched.as_fd()
     }
 
-    /// Sleeps until the time is over or a signal asks to stop. Returns whether it slept to the end.
+    /// Sleeps until the time is over or a signal requests a stop. Returns whether it slept to the end.
     pub fn sleep(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         loop {
@@ -98,24 +97,24 @@ impl Interrupt {
                 return true;
             }
             let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
-            // The loop checks the clock and the flag again, whatever has ended the poll.
+            // The loop checks the clock and the flag again, for any result of the poll.
             let _ = poll(&mut fds, Some(&timespec(left)));
         }
     }
 }
 
-/// From now on a signal that asks to stop ends the current wait instead of the process, so that a
-/// prompt can restore the terminal.
+/// From now on a signal that requests a stop ends the current wait instead of the process, so that a prompt can restore
+/// the terminal.
 ///
 /// # Errors
 ///
-/// Where the handlers cannot be installed.
+/// Fails if the handlers cannot be installed.
 pub fn heed() -> anyhow::Result<()> {
     Interrupt::of_process().map(|_| ())
 }
 
-/// Waits until something can be read from a terminal. Returns false where a signal asked to stop, or the
-/// terminal is gone. A signal that comes while no thread waits is not missed.
+/// Waits until a terminal has input. Returns false if a signal requested a stop, or if the terminal is gone. A signal
+/// that arrives while no thread waits is not missed.
 pub fn can_read(file: BorrowedFd<'_>) -> bool {
     let Ok(interrupt) = Interrupt::of_process() else {
         return true;
@@ -132,7 +131,7 @@ pub fn can_read(file: BorrowedFd<'_>) -> bool {
             Ok(_) if fds[0].revents().is_empty() => {
                 return !fds[1].revents().intersects(PollFlags::HUP | PollFlags::ERR);
             }
-            // The flag is set before the descriptor can be read, and the next round sees it.
+            // The flag is set before the descriptor becomes readable, so the next round sees it.
             Ok(_) | Err(Errno::INTR) => {}
             // The reader will get the error itself.
             Err(_) => return true,
@@ -140,7 +139,7 @@ pub fn can_read(file: BorrowedFd<'_>) -> bool {
     }
 }
 
-/// Sleeps until the time is over or a signal asks to stop. Returns whether it slept to the end.
+/// Sleeps until the time is over or a signal requests a stop. Returns whether it slept to the end.
 pub fn rest(time: Duration) -> bool {
     match Interrupt::of_process() {
         Ok(interrupt) => interrupt.sleep(time),
@@ -159,7 +158,7 @@ pub fn timespec(time: Duration) -> Timespec {
     })
 }
 
-/// Whether a signal was ignored when the process began; none where the system does not tell.
+/// Whether a signal was ignored when the process began; none if the system does not report it.
 fn ignored(signal: i32) -> Option<bool> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let mask = status

@@ -1,8 +1,7 @@
 //! Reports kept as artifacts of workflow runs.
 //!
-//! Forks share the names of artifacts with the repository, and a branch of a fork may be called
-//! `main`: what counts is which repository the commit of the run came from, what started the run,
-//! and which workflow it was.
+//! Forks use the same artifact names as the repository, and a branch of a fork may be called `main`. So three facts are
+//! checked: from which repository the commit of the run came, what started the run, and which workflow it was.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,10 +21,10 @@ use kelvin_github::{Archive, Artifact, Client, REPORT_FILE};
 use kelvin_record::Ending;
 use kelvin_system::git;
 
-/// How many artifacts are looked into before giving up.
+/// How many artifacts are examined before giving up.
 const MOST: usize = 5;
 
-/// The source of artifacts, and the rules by which one is believed.
+/// The source of artifacts, and the rules by which one is trusted.
 #[derive(Clone, Debug)]
 pub(crate) struct Artifacts {
     /// The client of the repository.
@@ -33,21 +32,21 @@ pub(crate) struct Artifacts {
     /// The branch whose pushes save reports, without `refs/heads/`.
     pub(crate) branch: String,
     /// The file of the workflow, e.g. `.github/workflows/kelvin.yml`. Without a file, every workflow of the repository
-    /// counts.
+    /// is accepted.
     pub(crate) workflow: Option<String>,
 }
 
-/// A report, the commit that it belongs to, and where it is kept.
+/// A report, the commit to which it belongs, and where it is stored.
 #[derive(Debug)]
 pub(super) struct ArtifactReport {
     pub(super) report: Report,
     pub(super) commit: Oid,
     pub(super) behind: usize,
-    /// Where the report is kept.
+    /// Where the report is stored.
     pub(super) artifact: KeptArtifact,
 }
 
-/// Finds the report of the nearest of these commits, or says why none serves.
+/// Finds the report of the nearest commit among the given ones, or says why no report can be used.
 pub(super) fn find(
     registry: Registry,
     artifacts: &Artifacts,
@@ -63,7 +62,7 @@ pub(super) fn find(
     let distances: BTreeMap<Oid, usize> = ancestors.iter().copied().collect();
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut usable = Vec::new();
-    // The newest artifact of a commit comes first: a run that was repeated replaces what it had saved.
+    // The newest artifact of a commit comes first: a repeated run replaces what it had saved.
     for artifact in &all {
         match check(artifacts, artifact, &distances) {
             Ok((commit, behind)) => usable.push((behind, commit, artifact)),
@@ -124,7 +123,7 @@ pub(super) fn find(
     Err(beside(none, unknown))
 }
 
-/// An error of GitHub. That a run or an artifact is gone is an answer to the question; every other error is not.
+/// An error of GitHub. If a run or an artifact is gone, that is an answer; every other error is not.
 fn refused(error: &github::Error) -> anyhow::Error {
     let told = anyhow::anyhow!("{error}");
     match error.status() {
@@ -133,7 +132,7 @@ fn refused(error: &github::Error) -> anyhow::Error {
     }
 }
 
-/// What the list itself says of an artifact: its commit and the distance of that commit, or why the artifact is
+/// The data about an artifact in the list itself: its commit and the distance of that commit, or why the artifact is
 /// skipped.
 fn check(
     artifacts: &Artifacts,
@@ -163,7 +162,7 @@ fn check(
     Ok((commit, *behind))
 }
 
-/// Asks GitHub for the run and reads the report out of the archive.
+/// Asks GitHub for the run and reads the report from the archive.
 fn read(
     artifacts: &Artifacts,
     artifact: &Artifact,

@@ -1,4 +1,4 @@
-//! Reports of `kelvin-eval` 0.2 and 0.3: a run report with a report of each case beside it.
+//! Reports of `kelvin-eval` 0.2 and 0.3: a run report and, in the same folder, a report of each case.
 //!
 //! Their figures are computed again from the distances of the cases. The variants of `kelvin-eval` differ from ours, so
 //! reports are paired by case and not by variant.
@@ -23,12 +23,12 @@ use kelvin_gate::report::{Fingerprints, Report, Run, Session};
 use kelvin_record::SectionKind as _;
 use kelvin_record::{Cells, Ending, Kinds, SectionFingerprint, Sections};
 
-/// The version of the reports of `kelvin-eval` that is understood.
+/// The version of the reports of `kelvin-eval` that this module understands.
 const SCHEMA_VERSION: u64 = 1;
-/// The most cases that are read.
+/// How many cases are read at most.
 const MOST_CASES: usize = 10_000;
 
-/// A run report of `kelvin-eval`, as far as it is used.
+/// A run report of `kelvin-eval`: the fields that are used.
 #[derive(Debug, Deserialize)]
 struct RunReport {
     schema_version: u64,
@@ -48,7 +48,7 @@ struct Cases {
     run: Vec<String>,
 }
 
-/// A report of `kelvin-eval` on one case, as far as it is used.
+/// A report of `kelvin-eval` on one case: the fields that are used.
 #[derive(Debug, Deserialize)]
 struct CaseReport {
     baseline: PeerInvocation,
@@ -72,7 +72,7 @@ struct PeerInvocation {
     decision_value: Value,
 }
 
-/// Whether the text is a run report of `kelvin-eval`. Our own reports are told apart by the name of the tool in them.
+/// Whether the text is a run report of `kelvin-eval`. Our own reports contain another tool name.
 pub(super) fn is_one(bytes: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Marks {
@@ -94,7 +94,7 @@ pub(super) fn is_one(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// Where the report is of another version, or a report of a case is missing or damaged.
+/// Fails if the report has another version, or a report of a case is missing or damaged.
 pub(super) fn read(path: &Path, text: &[u8], kinds: &Kinds) -> anyhow::Result<ReadReport> {
     let run: RunReport =
         serde_json::from_slice(text).context("it is no whole report of kelvin-eval")?;
@@ -145,7 +145,7 @@ pub(super) fn read(path: &Path, text: &[u8], kinds: &Kinds) -> anyhow::Result<Re
     Ok(ReadReport { report, notices })
 }
 
-/// Reads one case, with the digest of its input if the input stands beside its report.
+/// Reads one case, with the digest of its input if the file of the input is beside the report.
 fn case(folder: &Path, name: &str) -> anyhow::Result<CaseRecord> {
     let mut parts = Path::new(name).components();
     let is_plain = matches!(parts.next(), Some(std::path::Component::Normal(_)));
@@ -211,7 +211,7 @@ fn case(folder: &Path, name: &str) -> anyhow::Result<CaseRecord> {
     })
 }
 
-/// The governing type of a swap. Only the id of the swap names it: `swap-rule-01`.
+/// The governing type of a swap. Only the id of the swap contains it: `swap-rule-01`.
 fn governing(id: &str) -> Option<Arc<str>> {
     let name = id.strip_prefix("swap-")?;
     let (name, _) = name.rsplit_once('-')?;
@@ -239,12 +239,13 @@ fn sample(invocation: &PeerInvocation) -> Sample {
     }
 }
 
-/// The figures by today's formulas. The cells are left out, because the reports are paired by case.
+/// The figures, computed with the current formulas. The cells are left out, because the reports are paired by case.
 fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>, kinds: &Kinds) -> Report {
     let basis = Basis {
         decision_field: run.decision_field.clone(),
         governing_types: run.governing_types.clone(),
-        // The only scorer of `kelvin-eval`: two decisions are equal or not, and numbers differ by their share.
+        // The only scorer of `kelvin-eval`: two decisions are equal or not, and numbers differ by their relative
+        // difference.
         scorer: "exact/v1".to_owned(),
         cases: cases.len(),
         ..Basis::default()

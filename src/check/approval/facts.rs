@@ -15,14 +15,14 @@ use std::path::Path;
 /// How many people are asked about at most, because a run may make few requests.
 const MOST_PEOPLE: usize = 15;
 
-/// A pull request as it stands on GitHub.
+/// The current state of a pull request on GitHub.
 #[derive(Debug)]
 pub(in crate::check) struct Desk {
     pub(in crate::check) request: PullRequest,
     pub(in crate::check) comments: Vec<Comment>,
-    /// The requests for approval that were made on it and still count.
+    /// The requests for approval that were made on the pull request and still count.
     pub(in crate::check) notices: Vec<ApprovalNotice>,
-    /// All requests for approval that were ever made on it.
+    /// All requests for approval that were ever made on the pull request.
     made: Vec<ApprovalNotice>,
 }
 
@@ -31,7 +31,7 @@ impl Desk {
     ///
     /// # Errors
     ///
-    /// See [`Error`].
+    /// Fails with an [`Error`] if GitHub does not answer.
     pub(in crate::check) fn of(client: &Client, number: u64) -> Result<Self, Error> {
         let request = client.pull_request(number)?;
         let me = client.viewer()?;
@@ -46,7 +46,7 @@ impl Desk {
         })
     }
 
-    /// The requests of other configurations about the commit of this one.
+    /// The requests for other configurations about the same commit.
     fn beside(&self, notice: &ApprovalNotice) -> Vec<OtherRequest> {
         let others = self.made.iter().filter(|other| {
             other.request.head == notice.request.head && !other.origin.is_of(&notice.origin)
@@ -59,8 +59,8 @@ impl Desk {
     }
 }
 
-/// Looks up the decision about the regression of a run. Nothing is approved where GitHub does not answer. None where
-/// nobody can be asked any more and nobody has approved.
+/// Looks up the decision about the regression of a run. If GitHub does not answer, nothing is approved. None if nobody
+/// has approved and nobody can be asked any more.
 pub(in crate::check) fn answer(
     site: &ApprovalSite,
     request: Request,
@@ -79,7 +79,7 @@ pub(in crate::check) fn answer(
     };
     let branch = &desk.request.base.branch;
     if is_open && *branch != site.rules_at {
-        // Nobody is asked about a comparison with a branch that the pull request no longer goes into.
+        // Nobody is asked about the comparison with a branch into which the pull request is no longer to be merged.
         approval.origin = None;
         approval.unknown.push(format!(
             "the pull request now goes into `{branch}` and not into `{}`, which needs a new run: close and \
@@ -91,8 +91,8 @@ pub(in crate::check) fn answer(
     let of_key = |notice: &&ApprovalNotice| notice.origin.is_of(&site.origin);
     let notice = match is_open {
         true => desk.notices.iter().find(of_key),
-        // The run of a merge may have a key of its own. Then a single existing request counts, but none of several:
-        // they are of different configurations, and a decision about one of them decides about no other.
+        // The run of a merge may have another key. Then one existing request counts, but several do not: they are for
+        // different configurations, and a decision about one of them does not decide about the others.
         false => {
             let covering = desk.notices.iter().filter(|notice| {
                 notice.origin.config == site.origin.config
@@ -122,7 +122,7 @@ pub(in crate::check) fn answer(
 ///
 /// # Errors
 ///
-/// See [`Error`]; then nothing is decided.
+/// Fails with an [`Error`] if GitHub does not answer; then nothing is decided.
 pub(in crate::check) fn settle(
     (client, teams): (&Client, &Client),
     desk: &Desk,
@@ -131,7 +131,7 @@ pub(in crate::check) fn settle(
 ) -> Result<(), Error> {
     approval.comment = Some(notice.url.clone());
     approval.asked_at = Some(of_seconds(notice.at));
-    // The decision is about what was asked; what was measured since is a part of that.
+    // The decision is about everything that the request asked; the metrics measured since are a part of that.
     approval.id = notice.id();
     let number = desk.request.number;
     let mut facts = Facts {
@@ -158,7 +158,7 @@ pub(in crate::check) fn settle(
         .into_iter()
         .filter(|login| rules.may_name(login))
         .collect();
-    // The people whom the rules name come first: many strangers who comment must not crowd them out.
+    // The people whom the rules name come first, so that comments of many strangers cannot push them off the list.
     people.sort_by_key(|login| !rules.by.iter().any(|name| name.eq_ignore_ascii_case(login)));
     let mut rights = BTreeMap::new();
     for login in people.into_iter().take(MOST_PEOPLE) {
@@ -245,13 +245,13 @@ fn name(account: Option<&Account>) -> String {
     account.map_or_else(|| "ghost".to_owned(), |account| account.login.clone())
 }
 
-/// Whether an account is that of a person. `ghost` stands for deleted accounts.
+/// Whether an account belongs to a person. `ghost` stands for deleted accounts.
 fn is_person(account: Option<&Account>) -> bool {
     account.is_some_and(|account| account.kind == "User" && !account.login.ends_with("[bot]"))
 }
 
-/// The authors of a pull request: whoever opened it, and those whom its commits name. An error text where GitHub does
-/// not list all commits: the author of an unlisted commit could approve it.
+/// The authors of a pull request: the person who opened it, and the authors of its commits. An error text if GitHub
+/// does not list all commits: the author of an unlisted commit could approve the pull request.
 fn authors(
     client: &Client,
     request: &PullRequest,
@@ -275,7 +275,7 @@ fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -
         .permission_of(login)
         .map_err(|error| error.to_string());
     let may_push = matches!(permission.as_deref(), Ok("admin" | "maintain" | "write"));
-    // The teams of somebody who may not push are not asked for, and somebody named in the rules needs no team.
+    // Nobody needs to look up the teams of a person who may not push, or of a person whom the rules name.
     let teams = match may_push && !rules.names(login) {
         false => BTreeMap::new(),
         true => rules
@@ -292,11 +292,11 @@ fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -
     Rights { permission, teams }
 }
 
-/// Who may approve, according to the configuration at the tip of a branch; none where it names nobody.
+/// Who may approve, according to the configuration at the tip of a branch; none if that configuration names nobody.
 ///
 /// # Errors
 ///
-/// Where the configuration is missing, cannot be fetched or cannot be read.
+/// Fails if the configuration is missing, cannot be fetched or cannot be read.
 pub(in crate::check) fn rules_of_branch(
     registry: Registry,
     client: &Client,

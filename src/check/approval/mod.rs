@@ -1,5 +1,4 @@
-//! Joins the gate and GitHub where a regression can be approved: the question, the people who are asked, and the
-//! result.
+//! Connects the gate with GitHub for regressions that people can approve: asks for approval and reads the decision.
 
 mod facts;
 
@@ -16,14 +15,13 @@ use kelvin_github::Client;
 use kelvin_github::publish::post;
 use kelvin_run::config::Config;
 
-/// Where a run can ask for an approval, or look for one that was given.
+/// The pull request on which a run can ask for an approval, or look for an earlier one.
 #[derive(Clone, Debug)]
 pub(crate) struct ApprovalSite {
-    /// The kinds of probes whose configuration is read.
     pub(crate) registry: Registry,
-    /// The client.
     pub(crate) client: Arc<Client>,
-    /// The client that may see teams, which the token of a workflow may not; the same unless there is one.
+    /// The client that may read team members, which the token of a workflow may not; the same client as `client` if
+    /// there is no second token.
     pub(crate) teams: Arc<Client>,
     /// The pull request that the run is about.
     pub(crate) origin: Origin,
@@ -37,11 +35,11 @@ pub(crate) struct ApprovalSite {
 }
 
 impl ApprovalSite {
-    /// Who may approve, by the rules that count here; none where these name nobody.
+    /// The people who may approve, by the rules at `rules_at`; none if these rules name nobody.
     ///
     /// # Errors
     ///
-    /// Why the rules are not known, for the verdict.
+    /// Fails with the reason why the rules are not known; the verdict shows it.
     fn rules(&self) -> Result<Option<Rules>, String> {
         let found = rules_of_branch(
             self.registry,
@@ -63,17 +61,17 @@ impl ApprovalSite {
 pub(crate) enum ChangeStage {
     /// The pull request of the change is open: an approval can be asked for, and is bound to the base.
     Open,
-    /// The change is about to be merged, or was: an earlier approval counts, on whatever base.
+    /// The change is about to be merged or was merged: an earlier approval counts, whatever the base is.
     Merging,
 }
 
-/// Adopts what was decided about a regression, or says what has to be decided and by whom. Other verdicts stay as they
-/// are.
+/// Applies the decision about a regression, or says which decision is needed and who may make it. Other verdicts are
+/// not changed.
 pub(super) fn settle(site: Option<&ApprovalSite>, config: &Config, judgement: &mut Judgement) {
     let verdict = &judgement.verdict;
     let is_approvable = match verdict.verdict {
         Word::Regression => true,
-        // Where nothing is run again, a suspected drop fails the gate by its figures too.
+        // Without re-runs, a suspected drop also fails the gate, because of its figures.
         Word::Inconclusive => judgement.approvable("").is_ok(),
         _ => false,
     };
@@ -110,7 +108,7 @@ pub(super) fn settle(site: Option<&ApprovalSite>, config: &Config, judgement: &m
     adopt(judgement, approval);
 }
 
-/// Adopts an approval that was looked up.
+/// Applies an approval that was found.
 fn adopt(judgement: &mut Judgement, approval: Option<Approval>) {
     match approval {
         Some(approval) => judgement.settle(approval),
@@ -118,7 +116,7 @@ fn adopt(judgement: &mut Judgement, approval: Option<Approval>) {
     }
 }
 
-/// A run without a pull request to ask on: the verdict says that somebody may approve, and where.
+/// Notes in the verdict of a run without a pull request that somebody may approve the regression, and where.
 fn elsewhere(judgement: &mut Judgement, rules: Rules) {
     let request = judgement.approvable("");
     match request {
@@ -130,8 +128,8 @@ fn elsewhere(judgement: &mut Judgement, rules: Rules) {
     }
 }
 
-/// Decides again what a run without write access has found. Nothing that this run says of a decision is believed: the
-/// code of a fork may have written it.
+/// Decides again about the result of a run without write access. What the run itself says about a decision is ignored:
+/// the code of a fork may have written it.
 pub(super) fn settle_again(site: &ApprovalSite, judgement: &mut Judgement) {
     let Some(said) = judgement.approval.take() else {
         // The report of a run may not claim an approval for which nobody was asked.
@@ -151,12 +149,12 @@ pub(super) fn settle_again(site: &ApprovalSite, judgement: &mut Judgement) {
     }
 }
 
-/// Asks for a decision where one is needed and nobody was asked yet. Where asking fails, the verdict stays the same and
-/// says so.
+/// Asks people for a decision if one is needed and nobody was asked yet. If asking fails, the verdict stays the same
+/// and says so.
 ///
 /// # Errors
 ///
-/// Why nobody could be asked.
+/// Fails with the reason why nobody could be asked.
 pub(super) fn ask(client: &Client, judgement: &mut Judgement) -> Result<(), String> {
     let Some(approval) = judgement.approval.as_ref() else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The calls of a trial, made like every other call.
+//! Makes the calls of a trial in the same way as any other call.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,7 @@ use kelvin_run::judging::Graded;
 use kelvin_run::{Observer, Rules, Runner, RunnerSettings, Start, Task, judging};
 use kelvin_system::pipeline::Watch;
 
-/// How many of the first answers a judge may fail to grade: if it grades none of these, it is not asked about the
-/// others.
+/// How many first answers a judge may fail to grade: if it grades none of them, it does not get the others.
 const FIRST: usize = 3;
 
 /// The settings for the calls of a trial.
@@ -38,7 +37,7 @@ pub(super) struct TrialCalls {
 }
 
 impl TrialCalls {
-    /// Has a judge grade the wanted tasks, in a folder of its own.
+    /// Lets a judge grade the given tasks; their files are in a separate folder.
     pub(super) fn all(
         &mut self,
         calls: &Calls<'_>,
@@ -113,7 +112,7 @@ impl TrialCalls {
     }
 }
 
-/// The reason why nothing was graded; none where there is a grade.
+/// The reason why there is no grade; none if there is a grade.
 fn nothing(graded: &[Graded]) -> Option<&Ungraded> {
     let mut reasons = graded.iter().map(|graded| graded.grade.as_ref().err());
     let first = reasons.next()??;
@@ -129,8 +128,8 @@ fn call(task: TrialTask) -> Task {
     }
 }
 
-/// The texts that a judge is shown. A judge that grades by criteria sees a reference only where somebody gave one, as
-/// in a run.
+/// The texts that a judge sees. A judge with criteria sees a reference only if somebody has given one, as in a normal
+/// run.
 fn shown<'a>(exhibit: &'a TrialExhibit<'_>, needs_reference: bool) -> Exhibit<'a> {
     let is_shown = needs_reference || exhibit.is_reference_given;
     Exhibit {

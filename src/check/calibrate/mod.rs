@@ -1,4 +1,4 @@
-//! Tests a judge: has it grade answers and copies of them, and says how far it can be trusted.
+//! Tests a judge: lets it grade answers and altered copies of them, and reports how far it can be trusted.
 
 mod calls;
 
@@ -34,20 +34,20 @@ use kelvin_system::pipeline::Made;
 pub(crate) struct CalibrateRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// What the command line changes in the configuration.
+    /// The changes that the command line makes to the configuration.
     pub(crate) overrides: Overrides,
-    /// The place of the judge, where several are configured.
+    /// The place of the judge in the configuration, if there are several judges.
     pub(crate) judge: Option<String>,
     /// Where the answers come from.
     pub(crate) answers: TriedAnswers,
     /// The embedding model that measures how near two texts are, for the comparison judge; without it, the comparison
     /// judge asks for equal texts.
     pub(crate) embeddings: Option<String>,
-    /// The family of models that the judge belongs to.
+    /// The family of models to which the judge belongs.
     pub(crate) family: Option<String>,
     /// How many calls are made.
     pub(crate) settings: TrialSettings,
-    /// The output folder; `kelvin-calibrate` beside the configuration unless given.
+    /// The output folder; by default `kelvin-calibrate` beside the configuration.
     pub(crate) out: Option<PathBuf>,
     /// Whether an interrupted trial is continued.
     pub(crate) resume: bool,
@@ -55,7 +55,7 @@ pub(crate) struct CalibrateRequest {
     pub(crate) save: bool,
 }
 
-/// Where the answers come from that a judge is tried on.
+/// The source of the answers on which a judge is tested.
 #[derive(Clone, Debug)]
 pub(crate) enum TriedAnswers {
     /// A file of JSON lines.
@@ -67,22 +67,22 @@ pub(crate) enum TriedAnswers {
 /// A finished trial.
 #[derive(Debug)]
 pub(crate) struct Calibrated {
-    /// The result; none where a signal stopped the trial.
+    /// The result; none if a signal stopped the trial.
     pub(crate) record: Option<TrialRecord>,
     /// The cost of the calls.
     pub(crate) cost: Cost,
-    /// The file in which the result is kept; none where it is not kept.
+    /// The file in which the result is kept; none if it is not kept.
     pub(crate) file: Option<PathBuf>,
-    /// What a person should know of the calls.
+    /// Notes about the calls for the user.
     pub(crate) notices: Vec<String>,
 }
 
-/// Runs a trial, and keeps its result.
+/// Runs a trial, and stores its result.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the configuration, the answers or the request are wrong; any other error where the
-/// judge graded nothing at all.
+/// A [`Misuse`] if the configuration, the answers or the request are wrong; any other error if the judge graded nothing
+/// at all.
 pub(crate) fn calibrate(
     request: &CalibrateRequest,
     observer: &dyn Observer,
@@ -292,8 +292,8 @@ fn of_report(
     Ok(answers)
 }
 
-/// The one family of the answers whose name is a part of the name of the model that judges; none where there is no such
-/// family, or more than one.
+/// The family of the answers whose name occurs in the name of the judge's model; none if there is no such family, or
+/// more than one.
 fn own_family(answers: &[GivenAnswer], settings: &JudgeSettings) -> Option<String> {
     let models: Vec<String> = settings.models().map(str::to_lowercase).collect();
     let families = answers.iter().filter_map(|answer| answer.family.as_ref());
@@ -311,7 +311,7 @@ fn own_family(answers: &[GivenAnswer], settings: &JudgeSettings) -> Option<Strin
     }
 }
 
-/// Puts a record into the file of the configuration.
+/// Writes a record into the file of calibrations beside the configuration.
 fn keep(config: &Config, record: &TrialRecord) -> anyhow::Result<PathBuf> {
     change(config, |stored| stored.put(record.clone()))
 }
@@ -342,7 +342,8 @@ pub(super) fn change(
 /// The judges of a trial.
 struct Judges {
     on_trial: Box<dyn Judge>,
-    /// The judge on trial asking in both orders; only for a judge that sees two texts and asks in one order.
+    /// The tested judge in the mode that asks in both orders; set only for a judge that compares two texts and asks in
+    /// one order.
     in_both_orders: Option<Box<dyn Judge>>,
     other: Box<dyn Judge>,
 }
@@ -374,14 +375,15 @@ impl Judges {
     }
 }
 
-/// Whether a task is graded in both orders by a judge that asks in one: only as many tasks as are needed to see a
-/// preference for a place. The truncated copy is neither clearly good nor clearly bad.
+/// Whether a task is also graded in both orders, by a judge that normally asks in one order. Only as many tasks as
+/// needed to detect a position bias are graded so. The truncated copy is not used, because it is neither clearly good
+/// nor clearly bad.
 fn is_shown_in_both_orders(task: TrialTask, exhibit: &TrialExhibit<'_>) -> bool {
     let is_between = matches!(task.plant, trial::Plant::Given | trial::Plant::Truncated);
     task.repeat == 1 && is_between && exhibit.has_two_texts()
 }
 
-/// The scores with the answer first and with the reference first, where both orders were asked.
+/// The scores with the answer first and with the reference first; none unless the judge was asked in both orders.
 fn orders(grade: &Grade) -> Option<[f64; 2]> {
     let mean = |order| {
         let parts = grade.parts().iter().filter(|part| part.order == order);

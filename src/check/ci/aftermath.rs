@@ -1,5 +1,5 @@
-//! What code of the change must not leave behind: processes that keep running, and text in the files through which a
-//! step speaks to the workflow.
+//! Cleans up what the code of the change may leave behind: processes that keep running, and text in the files through
+//! which a step gives commands to the workflow.
 
 use std::fs;
 use std::io;
@@ -22,16 +22,16 @@ const FILES: [&str; 5] = [
     "GITHUB_STEP_SUMMARY",
 ];
 
-/// How the files of the runner were before anything of the change ran.
+/// The content of the runner's files before any code of the change ran.
 #[derive(Debug)]
 pub(super) struct RunnerFilesBefore(Vec<RunnerFile>);
 
 #[derive(Debug)]
 struct RunnerFile {
     path: PathBuf,
-    /// The content of the file; none where the file did not exist.
+    /// The content of the file; none if the file did not exist.
     bytes: Option<Vec<u8>>,
-    /// The identity of the folder, which another folder of the same name does not have.
+    /// The identity of the folder; another folder of the same name has another identity.
     folder: Option<(u64, u64)>,
 }
 
@@ -58,7 +58,7 @@ impl RunnerFilesBefore {
     ///
     /// # Errors
     ///
-    /// Where a process keeps running, or a file cannot be restored.
+    /// Fails if a process keeps running, or a file cannot be restored.
     pub(super) fn again(&self) -> anyhow::Result<()> {
         target::dismiss();
         let left = confine::end_all();

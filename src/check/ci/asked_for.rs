@@ -1,6 +1,6 @@
-//! Measures a pull request because somebody asked for it: a comment whose first line is `/kelvin run`. The run that the
-//! push has started, and that measured nothing then, is started again, with the token that it had: one that can only read
-//! where the change comes from a fork. Nothing of the pull request is run here.
+//! Measures a pull request because somebody has written a comment whose first line is `/kelvin run`. The run that the
+//! push started, and that measured nothing then, is started again with the same token. For a change from a fork, that
+//! token can only read. No code of the pull request is run here.
 
 use anyhow::ensure;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use kelvin_github::Client;
 use kelvin_github::publish::event::is_of_pull_request;
 use kelvin_page::safe;
 
-/// The line that asks.
+/// The comment line that asks for a measurement.
 const LINE: &str = "/kelvin run";
 
 /// A comment that asks for a measurement.
@@ -26,8 +26,8 @@ pub(crate) struct AskedRun<'a> {
     pub(crate) say: &'a dyn Fn(&str),
 }
 
-/// Whether an event is a new comment that asks for a measurement. A comment that is edited later asks for nothing: whoever
-/// may edit it need not be the one who wrote it.
+/// Whether an event is a new comment that asks for a measurement. A comment that is edited later does not count,
+/// because the person who edits it may not be its author.
 pub(crate) fn is_asked_for(event: &str, payload: &Value) -> bool {
     let body = payload.pointer("/comment/body").and_then(Value::as_str);
     let line = body.and_then(|body| body.lines().next());
@@ -36,12 +36,12 @@ pub(crate) fn is_asked_for(event: &str, payload: &Value) -> bool {
         && line.is_some_and(|line| line.trim_end() == LINE)
 }
 
-/// Starts the run again, if whoever asked may write to the repository. Whoever has sent a change from a fork does not start
-/// the run of that change, whatever else they may do.
+/// Starts the run again, if the author of the comment may write to the repository. The author of a change from a fork
+/// never starts the run of this change, whatever other permissions they have.
 ///
 /// # Errors
 ///
-/// Where GitHub cannot be asked, and a [`Misuse`] where there is no run to start.
+/// Fails if GitHub cannot be asked; a [`Misuse`] if there is no run to start.
 pub(crate) fn measure_again(asked: &AskedRun<'_>) -> anyhow::Result<()> {
     let client = asked.client;
     let say = |text: &str| (asked.say)(&format!("{}\n", safe::line(text)));

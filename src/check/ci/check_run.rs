@@ -1,4 +1,4 @@
-//! The check run of a run: its name, and how it is opened.
+//! The name of a run's check run, and how it is opened.
 
 use super::CiRequest;
 use kelvin_github::Client;
@@ -7,8 +7,7 @@ use kelvin_github::publish::deliver::Surfaces;
 use kelvin_github::publish::post::OpenCheckRun;
 
 impl CiRequest<'_> {
-    /// Whether the run has a result of its own. A share of the cases has none: the job that joins the shares reports on
-    /// all.
+    /// Whether the run has its own result. A shard has none: the job that joins the shards reports on all cases.
     pub(super) const fn is_whole(&self) -> bool {
         self.gate.check.shard.is_none()
     }
@@ -27,7 +26,7 @@ pub(super) fn check_name(configuration: &str) -> String {
     }
 }
 
-/// Opens the check run; a warning tells why it could not be opened.
+/// Opens the check run; a warning says why it could not be opened.
 pub(super) fn open<'a>(
     client: Option<&'a Client>,
     context: &Context,

@@ -1,5 +1,5 @@
-//! Applies what somebody has decided about a regression, in a workflow of the default branch: the job that asked is run
-//! again, or its check run is completed again. Nothing of the pull request is run here.
+//! Applies a decision about a regression, in a workflow of the default branch: the job that asked is run again, or its
+//! check run is completed again. No code of the pull request is run here.
 
 use std::sync::Arc;
 
@@ -24,24 +24,24 @@ pub(crate) struct DecideRequest<'a> {
     pub(crate) registry: Registry,
     /// The client.
     pub(crate) client: &'a Arc<Client>,
-    /// Looks up a variable of the runner; empty is unset.
+    /// Returns the value of a variable of the runner; an empty variable counts as unset.
     pub(crate) variables: &'a Variables<'a>,
     /// The pull request.
     pub(crate) pull_request: u64,
-    /// The configuration, as the repository names it.
+    /// The path of the configuration within the repository.
     pub(crate) config: String,
     /// The action that follows a decision.
     pub(crate) then: Then,
-    /// Prints.
+    /// Prints a line.
     pub(crate) say: &'a dyn Fn(&str),
 }
 
 /// The action that follows a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// The job that asked is run again, and looks for the decision itself.
+    /// The job that asked for the decision is run again, and finds the decision itself.
     Rerun,
-    /// The check run of that job says what was decided.
+    /// The check run of that job shows the decision.
     Check,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Then {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the event is about no pull request.
+/// A [`Misuse`] if the event is not about a pull request.
 pub(crate) fn pull_request(event: &str, payload: &Value) -> Result<u64, Misuse> {
     let number = match event {
         "issue_comment" if payload.pointer("/issue/pull_request").is_some() => {
@@ -66,11 +66,11 @@ pub(crate) fn pull_request(event: &str, payload: &Value) -> Result<u64, Misuse> 
     })
 }
 
-/// Looks at every request of a pull request, and applies what was decided.
+/// Checks every request of a pull request, and applies the decision about it.
 ///
 /// # Errors
 ///
-/// Where GitHub cannot be asked, the rules of the base branch cannot be read, or a decision cannot be applied.
+/// Fails if GitHub cannot be asked, the rules of the base branch cannot be read, or a decision cannot be applied.
 pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
     let client = request.client;
     let say = |text: &str| (request.say)(&format!("{}\n", safe::line(text)));
@@ -126,8 +126,8 @@ fn decided(
     Ok(approval)
 }
 
-/// Runs the job that asked again, unless it has looked since the decision. Where an approval was taken back, a job that
-/// passed is run again too.
+/// Runs the job that asked for the approval again, unless that job has already read the decision. If an approval was
+/// withdrawn, a job that passed is run again too.
 fn run_again(
     client: &Client,
     notice: &ApprovalNotice,
@@ -171,7 +171,8 @@ fn run_again(
     }
 }
 
-/// Checks the number of the run, which comes from a comment: GitHub has to know it as a run of this commit.
+/// Checks the number of a run that was read from a comment: on GitHub, this run has to exist and to be about this
+/// commit.
 fn demand(client: &Client, run: &WorkflowRun, notice: &ApprovalNotice) -> anyhow::Result<()> {
     let number = notice.origin.run;
     ensure!(
@@ -204,7 +205,7 @@ fn settle_check(
         .help("the job that asks needs `check-run: true`, and the pull request must not be from a fork")
         .into());
     };
-    // A newer run of this commit may have found something else, which nobody was asked about.
+    // A newer run of this commit may have found another regression, about which nobody was asked.
     if newest.status != "completed" {
         return Err(anyhow!(
             "the check run `{name}` has not ended yet: run this workflow again once it has"

@@ -7,8 +7,9 @@ use kelvin_gate::report::page;
 use kelvin_gate::{Judgement, opening};
 use kelvin_github::publish::{Excerpt, comment};
 
-/// The texts of the variants of the worst cases. For each case, the variant that the verdict names is shown. Where that
-/// one cannot be read, of those that got worse the one closest to its case is shown, since there is least to read.
+/// The texts of the variants of the worst cases: for each case, the variant that the verdict names. If that variant
+/// cannot be read, the variant that got worse and differs least from its case is shown, since it is the shortest to
+/// read.
 pub(super) fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt> {
     const CASES: usize = 5;
     const VARIANTS: usize = 20;

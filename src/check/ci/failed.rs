@@ -1,5 +1,5 @@
-//! A run that ended before anything was measured: what is known of its place all the same, and where its failure is
-//! reported.
+//! A run that ended before anything was measured: what is still known about its repository and event, and where its
+//! failure is reported.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,8 @@ impl From<anyhow::Error> for Stop {
 }
 
 impl Stop {
-    /// The checked-out commit is not the change: what is published about the change stays.
+    /// The checked-out commit is not the commit of the change. Results that were already published about the change
+    /// stay.
     pub(super) fn wrong_checkout(error: anyhow::Error) -> Self {
         let reach = Reach::JobOnly;
         Self { error, reach }
@@ -44,7 +45,7 @@ pub(crate) fn failed(request: &CiRequest<'_>, error: &anyhow::Error) {
     let mut hint = baseline::hint_of_event(&request.event, &request.payload);
     call(request, &mut context, &name(&root, &file, &hint));
     let surfaces = super::surfaces(request, client.as_deref());
-    // For a run by hand, only the checkout tells which commit it is about.
+    // If a person started the run, only the checkout shows which commit it is about.
     if hint.tip.is_none() {
         let _ = place::checked_out(&hint, &root, &mut context);
     }
@@ -70,7 +71,7 @@ impl Stop {
     }
 }
 
-/// Reports the failure on every surface.
+/// Reports the failure in every place where a result would be shown.
 pub(super) fn report_failure<'a>(
     request: &CiRequest<'_>,
     context: &Context,
@@ -108,7 +109,7 @@ pub(super) fn report_failure<'a>(
     fail(&failure, surfaces, stop.reach);
 }
 
-/// The folder of the configuration and its file, whether they exist or not.
+/// The folder of the configuration and its file; they need not exist.
 pub(super) fn configuration_of(request: &CiRequest<'_>) -> (PathBuf, PathBuf) {
     let file = request.gate.check.overrides.file.clone();
     let file = file.unwrap_or_else(|| PathBuf::from("kelvin.yaml"));
@@ -130,7 +131,7 @@ pub(super) fn name(root: &Path, file: &Path, hint: &Hint) -> String {
     named(text.and_then(|text| config::name(&text)), root, file)
 }
 
-/// Gives a run the name of its configuration, and with it the key of its comment.
+/// Gives a run the name of its configuration, which also determines the key of its comment.
 pub(super) fn call(request: &CiRequest<'_>, context: &mut Context, name: &str) {
     name.clone_into(&mut context.configuration);
     context.comment_key = request.comment_key.clone().unwrap_or_else(|| {

@@ -1,5 +1,6 @@
-//! Whether the verdict of a run follows from its figures: the code of a fork may have written either. The gate judges
-//! again, by the rules of the base branch and with the report that is kept for it, which a fork cannot write.
+//! Checks whether the verdict of a run follows from its figures, because the code of a fork may have written either.
+//! The gate judges again, by the rules of the base branch and with the stored report of the base, which a fork cannot
+//! change.
 
 use anyhow::{Context as _, ensure};
 
@@ -22,28 +23,29 @@ use kelvin_page::safe;
 use kelvin_run::Silent;
 use kelvin_run::config::Overrides;
 
-/// The published part of a bundle.
+/// The part of a bundle that is published.
 pub(super) struct PublishedPart {
     /// The verdict; all its texts were written by this program.
     pub(super) judgement: Judgement,
     /// How far the verdict can be trusted, in sentences.
     pub(super) claim: String,
-    /// Why the verdict of the run is not believed; none where it is believed.
+    /// Why the verdict of the run is not believed; none if it is believed.
     pub(super) refused: Option<String>,
-    /// An addition to a heading that passes; written by this program.
+    /// An addition to the heading of a passing verdict; written by this program.
     pub(super) caveat: Option<&'static str>,
-    /// The report of the base, which is published where nothing was run; else that of the bundle is.
+    /// The report of the base, which is published if the pipeline was not run; otherwise the report of the bundle is
+    /// published.
     pub(super) report: Option<Report>,
 }
 
 /// The judgement of the gate on the figures of a run.
 struct Rejudgement {
     judgement: Judgement,
-    /// A remark about the base; empty where the base was a stored report.
+    /// A remark about the base; empty if the base was a stored report.
     of_the_base: String,
-    /// An addition to a heading that passes.
+    /// An addition to the heading of a passing verdict.
     caveat: Option<&'static str>,
-    /// The report of the base, where the change needs no run.
+    /// The report of the base, if the change needs no run.
     report: Option<Report>,
 }
 
@@ -59,7 +61,7 @@ impl PublishedPart {
         }
     }
 
-    /// A verdict other than that of the run, which is not believed.
+    /// Replaces the verdict of a run that is not believed.
     fn refused(judgement: Judgement, why: String) -> Self {
         Self {
             refused: Some(why.clone()),
@@ -82,8 +84,8 @@ impl Rejudgement {
 
 const OWN: &str = "The figures are the pull request's own claim: its own code has measured them.";
 
-/// The result to publish on each of the pull requests that the run of a bundle can have been for. GitHub does not say
-/// which of them it was, so the verdict of the run need not follow from the base of every one.
+/// The result to publish on each pull request that the run of a bundle may belong to. GitHub does not say which of them
+/// it was, so the verdict of the run need not follow from the base of every one.
 pub(super) fn hold(
     request: &PostRequest<'_>,
     (found, workflow): (&[PullRequest], &str),
@@ -120,7 +122,7 @@ pub(super) fn hold(
         .collect()
 }
 
-/// The result to publish on a pull request that the run was for. `again`: the judgement of the gate on its figures.
+/// The result to publish on the pull request of the run. `again`: the gate's own judgement of the figures.
 pub(super) fn of_one(
     found: &PullRequest,
     said: Option<&SaidVerdict>,
@@ -133,7 +135,7 @@ pub(super) fn of_one(
     }
 }
 
-/// The result to publish where the run was for another pull request.
+/// The result to publish on a pull request other than the one that the run belongs to.
 fn of_another(found: &PullRequest, again: Judgement) -> PublishedPart {
     PublishedPart::believed(
         at_its_tip(again, found),
@@ -141,7 +143,7 @@ fn of_another(found: &PullRequest, again: Judgement) -> PublishedPart {
     )
 }
 
-/// The result to publish where a run gives its figures and no verdict: our own runs always give both.
+/// The result to publish if a bundle has figures but no verdict. Our own runs always write both.
 fn of_nothing_said(found: &PullRequest, again: Judgement) -> PublishedPart {
     let why = format!(
         "The run does not say what its gate has found. Computed from its figures, {}, the verdict is `{}`",
@@ -151,7 +153,7 @@ fn of_nothing_said(found: &PullRequest, again: Judgement) -> PublishedPart {
     PublishedPart::refused(at_its_tip(again, found), why)
 }
 
-/// The result to publish where the run was for this pull request.
+/// The result to publish on the pull request to which the run belongs.
 fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> PublishedPart {
     let word = again.verdict.verdict.as_str();
     if !follows(said, &again.verdict) {
@@ -185,7 +187,7 @@ fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Publ
     )
 }
 
-/// Adds counts that only the run itself knows: nothing follows from them.
+/// Adds counts that only the run itself knows; they do not affect the verdict.
 fn with_counts(again: Judgement, said: &SaidVerdict) -> Judgement {
     Judgement {
         reruns: said.reruns,
@@ -194,8 +196,8 @@ fn with_counts(again: Judgement, said: &SaidVerdict) -> Judgement {
     }
 }
 
-/// The verdict for a run that says that it does not pass, by rules or by runs of its own, and whose job is red. A
-/// comment that passes would contradict the job, so neither result counts as shown.
+/// The verdict if the run itself reports a failure, because of other rules or additional runs, and its job is red. A
+/// comment that passes would contradict the job, so neither of the two results counts as shown.
 fn worse_by_its_own_word(again: Judgement, said: &SaidVerdict, found: &PullRequest) -> Judgement {
     let Judgement { mut verdict, .. } = again;
     let text = format!(
@@ -220,7 +222,7 @@ fn worse_by_its_own_word(again: Judgement, said: &SaidVerdict, found: &PullReque
     Judgement { verdict, ..again }
 }
 
-/// The result to publish where nobody knows whether the run is right: never a pass.
+/// The result to publish if nobody knows whether the verdict of the run is right: it never passes.
 fn unknown(said: Option<&SaidVerdict>, error: &anyhow::Error) -> PublishedPart {
     let says = match said {
         Some(said) => format!("The run says `{}`. ", plain(said.verdict).as_str()),
@@ -237,14 +239,14 @@ fn unknown(said: Option<&SaidVerdict>, error: &anyhow::Error) -> PublishedPart {
     }
 }
 
-/// Tells by which rules and which report a verdict was computed.
+/// Says by which rules and which report a verdict was computed.
 fn with(found: &PullRequest) -> String {
     let branch = &found.base.branch;
     format!("with the rules and the report of `{branch}`")
 }
 
-/// Binds the judgement to the tip of the pull request: somebody is asked about what has regressed there, by the rules
-/// of the base, and the commands to reproduce name that commit.
+/// Binds the judgement to the tip of the pull request: approval is asked for the regressions at that commit, by the
+/// rules of the base, and the commands to reproduce the result name that commit.
 fn at_its_tip(again: Judgement, found: &PullRequest) -> Judgement {
     let reproduce = again.reproduce.map(|again| Reproduction {
         commit: Some(found.head.sha.clone()),
@@ -268,13 +270,13 @@ fn at_its_tip(again: Judgement, found: &PullRequest) -> Judgement {
 ///
 /// # Errors
 ///
-/// Why the gate could not be asked.
+/// Fails with the reason why the gate could not judge.
 fn judged_again(
     request: &PostRequest<'_>,
     (found, workflow): (&PullRequest, &str),
     bundle: &Bundle,
 ) -> anyhow::Result<Rejudgement> {
-    // Figures of the base are not taken from the bundle.
+    // The figures of the base are never taken from the bundle.
     let copied = bundle.report.run.session.copied_from.as_ref();
     let said = bundle.judgement.as_ref();
     let needs_no_run =
@@ -316,7 +318,7 @@ fn judged_again(
         "`{base_ref}` has no `{}`: the input `config` names the configuration",
         request.config
     );
-    // Reports are kept under the name that a configuration gives itself, unless an input has set another one.
+    // Reports are stored under the name in the configuration, unless an input of the action sets another one.
     let asked = request.configuration.as_deref().unwrap_or_default();
     let by_itself = request.registry.configured_in(&config)?;
     let name = (configuration(&by_itself) != asked).then(|| asked.to_owned());
@@ -339,7 +341,8 @@ fn judged_again(
         }),
         hint,
         by_the_base: true,
-        // The run had re-runs, and so have the commands to reproduce it; a finished report is not run again here.
+        // The run was allowed to re-run cases, so the commands to reproduce it allow this too; a finished report is not
+        // run again here.
         rerun: true,
         ..GateRequest::new(check)
     };
@@ -366,12 +369,12 @@ fn judged_again(
     Ok(by_the_base_of_the_run(&stored.verdict, judgement))
 }
 
-/// Whether a stored report alone shows that nothing is worse.
+/// Whether the stored report alone shows that nothing got worse.
 fn is_shown(verdict: &Verdict) -> bool {
     verdict.passed && verdict.verdict == Word::Pass
 }
 
-/// The base that a run says it has measured.
+/// The base that a run claims to have measured.
 fn of_the_run(bundle: &Bundle) -> Option<BaseOfTheRun> {
     Some(BaseOfTheRun {
         commit: said_base(bundle)?.to_owned(),
@@ -383,8 +386,8 @@ fn of_the_run(bundle: &Bundle) -> Option<BaseOfTheRun> {
     })
 }
 
-/// The judgement where the run has measured its base too, as the configuration of the base branch permits. Those
-/// figures are a claim like the others, and any contradiction by a stored report is mentioned.
+/// The judgement if the run has measured its base too, as the configuration of the base branch permits. The figures in
+/// the bundle are only claims, so a contradiction with a stored report is mentioned.
 fn by_the_base_of_the_run(stored: &Verdict, judgement: Judgement) -> Rejudgement {
     let was_compared = matches!(
         stored.verdict,
@@ -409,8 +412,8 @@ fn by_the_base_of_the_run(stored: &Verdict, judgement: Judgement) -> Rejudgement
     }
 }
 
-/// The judgement where a run says that it was not needed, by what the change touches as the server knows it. Where it was
-/// needed, nothing is known of the change.
+/// The judgement if a run says that no measurement was needed. GitHub's list of touched files decides whether that is
+/// true; if it is not, nothing is known about the change.
 fn without_a_run(needed: Needed) -> Rejudgement {
     let (judgement, report) = match needed {
         Needed::Nothing(found) => (found.judgement, Some(found.report)),
@@ -431,21 +434,21 @@ fn without_a_run(needed: Needed) -> Rejudgement {
     }
 }
 
-/// The commit that a bundle says it was compared with; none where the report of an earlier commit stood in for it,
-/// since the bundle does not name that commit.
+/// The commit with which a bundle claims to have been compared. None if the report of an earlier commit was used
+/// instead, since the bundle does not name that commit.
 fn said_base(bundle: &Bundle) -> Option<&str> {
     let base = bundle.judgement.as_ref()?.base.as_ref()?;
     base.commit.as_deref().filter(|_| base.behind == 0)
 }
 
-/// Whether the verdict of a run is no better than the verdict by its figures.
+/// Whether the claimed verdict of a run is no better than the verdict that follows from its figures.
 fn follows(said: &SaidVerdict, again: &Verdict) -> bool {
     let was_compared = matches!(again.verdict, Word::Pass | Word::Inconclusive);
     let is_same = plain(said.verdict) == plain(again.verdict);
     !said.passed || is_same || (again.passed && was_compared)
 }
 
-/// The finding itself, whoever may approve it.
+/// The verdict without regard to approvals.
 const fn plain(word: Word) -> Word {
     match word {
         Word::PendingApproval => Word::Regression,

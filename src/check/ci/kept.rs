@@ -1,4 +1,5 @@
-//! The results that outlive the run: the report of a push, the artifact, and the bundle of a run that may not write.
+//! Keeps the results that are needed after the run: the report of a push, the artifact, and the bundle of a run without
+//! write access.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -28,11 +29,11 @@ const KEPT: [&str; 6] = [
     bundle::FILE,
 ];
 
-/// Keeps the results that have to be kept. Returns a sentence for each result that could not be kept.
+/// Stores these results. Returns a sentence for each result that could not be stored.
 ///
 /// # Errors
 ///
-/// [`Taken`] in the chain where another job of this run uses the same name.
+/// The error chain contains [`Taken`] if another job of this run uses the same name.
 pub(super) fn keep(
     request: &CiRequest<'_>,
     config: &Config,
@@ -41,14 +42,14 @@ pub(super) fn keep(
 ) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
     let context = publication.context;
-    // A share is not judged, and the job that joins the shares leaves the result.
+    // A shard is not judged by itself; the job that joins the shards leaves the result.
     if context.read_only
         && publication.judgement.is_some()
         && let Err(error) = leave(publication, base, out)
     {
         warnings.push(format!("the bundle for `post/` cannot be used: {error:#}"));
     }
-    // A share is no baseline; the job that joins the shares saves the baseline.
+    // A shard is not a baseline; the job that joins the shards saves the baseline.
     let is_whole = publication.report.run.shard.is_none() && publication.report.run.only.is_empty();
     if context.may_save() && is_whole && !context.leaves_it {
         let login = super::login(request, context);
@@ -88,14 +89,14 @@ pub(super) fn keep(
     Ok(warnings)
 }
 
-/// Refuses to upload a baseline beside one that another job of this run has uploaded. A job that may not list artifacts
-/// goes on: the branch of reports records who wrote each report.
+/// Fails if another job of this run has already uploaded a baseline of this name. A job that may not list artifacts
+/// continues: the branch of reports records who wrote each report.
 fn demand_own(client: Option<&Client>, context: &Context, name: &str) -> anyhow::Result<()> {
     let (Some(client), Ok(run)) = (client, context.run_id.parse()) else {
         return Ok(());
     };
     match client.artifacts_of(run, name) {
-        // A later attempt finds what it uploaded itself.
+        // In a later attempt of the run, the artifact that exists already was uploaded by an earlier attempt.
         Ok(there) if is_first(context) && !there.is_empty() => {
             let refused = Misuse::new(format!("this run has an artifact `{name}` already"))
                 .help("give each job a name of its own with the input `name`");
@@ -111,7 +112,7 @@ fn is_first(context: &Context) -> bool {
 }
 
 /// Leaves the upload to the next step in `host/action.yml`: only a container action has the token for it. The two
-/// outputs pass values between these steps and are not outputs of the action.
+/// outputs only pass values to that step and are not outputs of the action.
 fn hand_on(request: &CiRequest<'_>, out: &Path, name: &str) -> anyhow::Result<()> {
     let Some(path) = (request.variables)("GITHUB_OUTPUT") else {
         return Ok(());
@@ -134,7 +135,7 @@ fn hand_on(request: &CiRequest<'_>, out: &Path, name: &str) -> anyhow::Result<()
         .with_context(|| format!("failed to write the outputs to `{path}`"))
 }
 
-/// The name of the artifact; a share has a name of its own, so that it is never a baseline.
+/// The name of the artifact. A shard has a different name, so that it is never used as a baseline.
 fn name(publication: &Publication<'_>) -> String {
     let name = artifact_name(&publication.context.configuration);
     match &publication.report.run.shard {
@@ -153,7 +154,7 @@ fn leave(publication: &Publication<'_>, base: Option<Report>, out: &Path) -> any
     };
     let text = serde_json::to_vec(&bundle)?;
     file::write(&out.join(bundle::FILE), &text)?;
-    // The bundle is left all the same: `post/` then explains the problem on the pull request.
+    // The bundle is left anyway: `post/` then explains the problem on the pull request.
     ensure!(
         text.len() <= bundle::MOST_BYTES,
         "it has {} MiB, and `post/` reads {}; split the suite into configurations with a name each",

@@ -1,6 +1,6 @@
-//! Keeps what a run on a push has measured with a token that can only read: the second half, which may write, puts the
-//! report on the branch of reports. The code of the push is merged, so its figures are believed as far as a job that may
-//! write is believed; what GitHub says of the run decides whether it is such a push.
+//! Keeps the result of a push that was measured with a read-only token: this second job may write, and puts the report
+//! on the branch of reports. The code of the push is already merged, so its figures are trusted as much as those of a
+//! job with write access. Whether the run belongs to such a push is read from GitHub.
 
 use std::path::Path;
 
@@ -17,12 +17,12 @@ use kelvin_github::publish::Context;
 use kelvin_page::safe;
 use kelvin_run::config::Overrides;
 
-/// Keeps the report of a push. A run that has kept it itself leaves nothing to do.
+/// Keeps the report of a push. Does nothing if the run has kept the report itself.
 ///
 /// # Errors
 ///
-/// Where the run is not one of the default branch, where its bundle is not what it says, or where the branch of reports
-/// cannot be written.
+/// Fails if the run is not on the default branch, if its bundle contradicts GitHub, or if the branch of reports cannot
+/// be written.
 pub(super) fn keep_later(
     request: &PostRequest<'_>,
     run: &WorkflowRun,
@@ -36,7 +36,7 @@ pub(super) fn keep_later(
         "the commit of run {} is not of this repository",
         run.id
     );
-    // Whoever may push a branch may write a workflow there that says anything.
+    // Everybody who may push a branch can write a workflow there that makes any claims.
     let branch = client.repository_facts()?.default_branch;
     if run.head_branch.as_deref() != Some(&branch) {
         say(&format!(

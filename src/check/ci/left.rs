@@ -1,5 +1,5 @@
-//! Finds the bundle that a run has left for `post/`, as far as GitHub and the run's artifact say; or explains why
-//! nothing of it can be published, in words that fit the way in which the run ended.
+//! Finds the bundle that a run has left for `post/`, or explains why nothing of it can be published. The explanation
+//! depends on how the run ended.
 
 use crate::baseline::Login;
 use crate::registry::Registry;
@@ -15,11 +15,11 @@ pub(super) struct Nothing {
     /// How the run ended, in a sentence without its full stop; written by this program. The table in `docs/reports.md`
     /// has all of these sentences.
     pub(super) what: &'static str,
-    /// Details; the text may quote what the run has left.
+    /// Details; the text may quote the files that the run has left.
     pub(super) reason: String,
-    /// Whether the run has left something unusable, which somebody has to look at.
+    /// Whether the run has left an invalid bundle, which a person has to examine.
     pub(super) is_wrong: bool,
-    /// Whether the run may have published its result itself. Then that result stays.
+    /// Whether the run may have published its result itself. Then that result is not replaced.
     pub(super) may_have_published: bool,
     /// Whether no job of the run was started.
     pub(super) was_skipped: bool,
@@ -54,7 +54,7 @@ impl From<BadBundle> for Nothing {
                 reason,
             ),
             Flaw::OtherRun => Self::wrong("The result that the run left is not its own", reason),
-            // This attempt has failed before it left anything, as if there had been no earlier attempt.
+            // The present attempt failed before it left a bundle, so the bundle of an earlier attempt is ignored.
             Flaw::OtherAttempt => Self::new("This attempt of the run left no result", reason),
             Flaw::Unreadable => Self::wrong(UNREADABLE, reason),
         }
@@ -65,11 +65,11 @@ const TOO_LARGE: &str = "The result of the run is too large";
 const UNREADABLE: &str = "The result of the run cannot be read";
 const EXPIRED: &str = "The result of the run has expired";
 
-/// The bundle of a run that has ended.
+/// The bundle of a finished run.
 ///
 /// # Errors
 ///
-/// Why there is no bundle that can be published.
+/// Fails with the reason why there is no bundle that can be published.
 pub(super) fn left(
     client: &Client,
     run: &WorkflowRun,
@@ -142,9 +142,9 @@ fn demand_size(artifact: &Artifact) -> Result<(), Nothing> {
     }
 }
 
-/// Checks that a bundle is of the attempt that has just ended. GitHub does not repeat a job that passed when the failed
-/// jobs of a run are run again: if all of those pass then, the bundle of the earlier attempt is still the result of the
-/// run.
+/// Checks that a bundle comes from the attempt that has just ended. When only the failed jobs of a run are run again,
+/// GitHub does not repeat the jobs that passed. If all repeated jobs pass, the bundle of the earlier attempt is still
+/// the result of the run.
 fn demand_attempt(bundle: &Bundle, run: &WorkflowRun, context: &Context) -> Result<(), Nothing> {
     let was_left_alone = run.conclusion.as_deref() == Some("success")
         && bundle.judgement.as_ref().is_some_and(|said| said.passed);
@@ -154,7 +154,7 @@ fn demand_attempt(bundle: &Bundle, run: &WorkflowRun, context: &Context) -> Resu
     }
 }
 
-/// The text for a run without the artifact.
+/// The text for a run that has left no artifact.
 fn none(client: &Client, run: &WorkflowRun, name: &str) -> Nothing {
     let what = match run.conclusion.as_deref().unwrap_or_default() {
         "success" => "The run ended well and left no result",
@@ -173,7 +173,7 @@ fn none(client: &Client, run: &WorkflowRun, name: &str) -> Nothing {
     let others: Vec<String> = names
         .iter()
         .filter_map(|name| name.strip_prefix(github::ARTIFACTS))
-        // The artifact of a share of the cases is no result.
+        // The artifact of a shard is not a result.
         .filter(|name| !name.contains("-shard-"))
         .take(10)
         .map(|name| format!("`{name}`"))
@@ -192,8 +192,8 @@ fn none(client: &Client, run: &WorkflowRun, name: &str) -> Nothing {
     }
 }
 
-/// A caveat beside a verdict that passes, where the run of that verdict did not end well: another job or a later step
-/// may have failed, and nobody should take the comment for the whole run.
+/// A caveat for a passing verdict of a run that did not end well: another job or a later step may have failed, and a
+/// reader should not think that the whole run passed.
 pub(super) fn caveat(run: &WorkflowRun) -> Option<&'static str> {
     match run.conclusion.as_deref().unwrap_or_default() {
         "success" => None,
@@ -213,16 +213,17 @@ pub(crate) struct PostRequest<'a> {
     pub(crate) client: &'a Arc<Client>,
     /// The run whose bundle is published.
     pub(crate) run: u64,
-    /// The name of the configuration among several; unless given, that of the file on the base branch.
+    /// The name of the configuration, if the repository has several; by default the name in the configuration file on
+    /// the base branch.
     pub(crate) configuration: Option<String>,
-    /// A key that distinguishes the comment from others; made of workflow and configuration unless given.
+    /// A key that distinguishes the comment from others; by default made of workflow and configuration.
     pub(crate) comment_key: Option<String>,
-    /// The server whose pages people read, e.g. `https://github.com`.
+    /// The address of the web pages of the server, e.g. `https://github.com`.
     pub(crate) server_url: String,
-    /// Looks up a variable of the runner; empty is unset.
+    /// Returns the value of a variable of the runner; an empty variable counts as unset.
     pub(crate) variables: &'a Variables<'a>,
-    /// The configuration, as the repository names it: its rules on the base branch count.
+    /// The path of the configuration within the repository; its rules on the base branch count.
     pub(crate) config: String,
-    /// The token, for git and for this repository alone.
+    /// The token, used for git and for this repository only.
     pub(crate) login: Option<Login>,
 }

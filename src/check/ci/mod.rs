@@ -48,24 +48,24 @@ pub(crate) use post::post;
 
 /// The inputs of a run in a workflow.
 pub(crate) struct CiRequest<'a> {
-    /// The gate; its hint and its artifacts come from the event.
+    /// The inputs of the gate; its hint and its artifacts come from the event.
     pub(crate) gate: GateRequest,
-    /// Reports of shards, to be joined instead of running anything.
+    /// The folder with reports of shards; they are joined, and no pipeline is run.
     pub(crate) merge: Option<PathBuf>,
     /// The name of the event; empty on a laptop.
     pub(crate) event: String,
     /// The payload of the event.
     pub(crate) payload: Value,
-    /// Looks up a variable of the runner; empty is unset.
+    /// Returns the value of a variable of the runner; an empty variable counts as unset.
     pub(crate) variables: &'a Variables<'a>,
     /// A script that prepares the machine.
     pub(crate) setup: Option<String>,
-    /// Whether `post/` publishes what a run on a pull request leaves, and keeps what a push leaves.
+    /// Whether `post/` publishes the result of a pull request, and stores the report of a push.
     pub(crate) later: bool,
     /// When a comment is written.
     pub(crate) comment: CommentMode,
-    /// A key that distinguishes the comment of this job from others; made of workflow, job and configuration unless
-    /// given.
+    /// A key that distinguishes the comment of this job from others; by default made of workflow, job and
+    /// configuration.
     pub(crate) comment_key: Option<String>,
     /// Whether a check run is made.
     pub(crate) check_run: bool,
@@ -77,9 +77,9 @@ pub(crate) struct CiRequest<'a> {
     pub(crate) token: Option<String>,
     /// The object that masks secrets in all output.
     pub(crate) masker: Arc<Masker>,
-    /// A word that nobody can guess; between two occurrences of it nothing in the log is a command.
+    /// A random word that nobody can guess. It turns workflow commands in the log off and on again.
     pub(crate) guard: String,
-    /// Prints.
+    /// Prints a line.
     pub(crate) say: &'a dyn Fn(&str),
 }
 
@@ -88,18 +88,18 @@ pub(crate) struct CiRequest<'a> {
 pub(crate) struct WorkflowResult {
     /// The measurement.
     pub(crate) checked: Checked,
-    /// The judgement of the gate; none for a share of the cases, which is judged with the others.
+    /// The judgement of the gate; none for a shard, which is judged together with the others.
     pub(crate) judgement: Option<Judgement>,
     /// The address of the comment.
     pub(crate) comment: Option<String>,
 }
 
-/// Runs everything.
+/// Makes all steps of a run in a workflow.
 ///
 /// # Errors
 ///
-/// As [`super::gate()`]; and a [`Misuse`] where the event must not be run, or where `setup` fails. The error is
-/// reported on every surface before it is returned. A failure to publish is never such an error.
+/// Fails like [`super::gate()`]; a [`Misuse`] if the event must not be run, or if `setup` fails. Every error is
+/// reported in all places before it is returned. A failure to publish is never returned as an error.
 pub(crate) fn ci(
     request: &CiRequest<'_>,
     observer: &dyn Observer,
@@ -115,12 +115,12 @@ pub(crate) fn ci(
         surfaces: surfaces(request, client.as_deref()),
     };
     job.hint.asked.clone_from(&request.gate.hint.asked);
-    // Such a run is treated like that of a fork, whose token can write nothing either.
+    // Such a run is treated like a run of a fork, whose token cannot write either.
     job.context.leaves_it =
         request.later && (job.context.pull_request.is_some() || job.context.may_save());
     job.context.read_only |= job.context.leaves_it;
     job.hint.remote = baseline::address(&root);
-    // The credentials are put back at the very end, when nothing of the change runs any more.
+    // The credentials are restored at the very end, when no code of the change runs any more.
     let login = login(request, &job.context);
     let withheld = baseline::Withheld::take(&root, login.as_ref());
     let before = RunnerFilesBefore::of(request.variables);
@@ -141,9 +141,9 @@ pub(crate) fn ci(
         }
     };
     if let (Some(judgement), Some(client), false) = (&mut judgement, &client, request.dry_run) {
-        // This comes before anything is shown, so that every text says where the approval is asked for, and until when.
+        // This is done before the first publication, so that every text says where to approve, and until when.
         let asked = match context.read_only {
-            // A run without write access leaves that to `post/`.
+            // Without write access, the run leaves the request for approval to `post/`.
             true => Ok(()),
             false => approval::ask(client, judgement),
         };
@@ -169,7 +169,7 @@ fn on_github(request: &CiRequest<'_>) -> bool {
     (request.variables)("GITHUB_ACTIONS").is_some()
 }
 
-/// Tells the runner which words its log must not show.
+/// Tells the runner which words it must hide in the log.
 fn hide_secrets(request: &CiRequest<'_>) {
     if on_github(request) {
         let masks = request.masker.secrets().map(commands::mask);
@@ -186,11 +186,11 @@ struct Job<'a> {
     surfaces: Surfaces<'a>,
 }
 
-/// The configuration, the measurement, the judgement of the gate, and the base where it was measured too.
+/// The configuration, the measurement, the judgement of the gate, and the base if it was measured too.
 type Measured = (Config, Checked, Option<Judgement>, Option<Report>);
 
 impl Job<'_> {
-    /// Checks the checkout, prepares the machine, and measures.
+    /// Checks the checked-out commit, prepares the machine, and measures.
     fn measure(
         &mut self,
         root: &Path,
@@ -292,7 +292,7 @@ impl Job<'_> {
                 (Some(folder), _) => joined(asked, folder, observer)?,
                 (None, None) => gate(&asked, observer)?,
                 (None, Some(_)) => {
-                    // A share is judged together with the others.
+                    // A share of the cases is judged together with the other shares.
                     let checked = check(&asked.check, observer, &|_| true)?;
                     return Ok((checked, None, None));
                 }
@@ -410,14 +410,14 @@ fn client(request: &CiRequest<'_>) -> Option<Arc<Client>> {
     }
 }
 
-/// The token, for git and for the repository of this workflow alone.
+/// The token, used for git and for the repository of this workflow only.
 fn login(request: &CiRequest<'_>, context: &Context) -> Option<Login> {
     let token = request.token.as_deref()?;
     Login::new(&context.server_url, &context.repository, token)
 }
 
 impl WorkflowResult {
-    /// The exit code: a measurement that failed outranks a gate that did not pass.
+    /// The exit code. A measurement that failed is more important than a gate that did not pass.
     pub(crate) fn exit(&self) -> Exit {
         match (self.checked.exit(), &self.judgement) {
             (Exit::Passed, Some(judgement)) => judgement.verdict.exit(),
@@ -426,7 +426,7 @@ impl WorkflowResult {
     }
 }
 
-/// Runs the script that prepares the machine, folded away in the log.
+/// Runs the script that prepares the machine, in a folded group of the log.
 fn setup(request: &CiRequest<'_>, script: &str, root: &Path) -> anyhow::Result<()> {
     if on_github(request) {
         (request.say)(&commands::group("setup"));
@@ -438,7 +438,7 @@ fn setup(request: &CiRequest<'_>, script: &str, root: &Path) -> anyhow::Result<(
     done
 }
 
-/// Calls `work`, whose output is no command, whatever it prints.
+/// Calls `work` while workflow commands are turned off, so that none of its output is a command.
 fn quietly<T>(request: &CiRequest<'_>, work: impl FnOnce() -> T) -> T {
     if on_github(request) {
         (request.say)(&commands::stop(&request.guard));

@@ -10,17 +10,17 @@ use kelvin_github::Client;
 use kelvin_github::publish::{Context, event};
 use kelvin_run::config::Config;
 
-/// The context of a run, as far as the event gives it.
+/// The context of a run, as far as the event describes it.
 pub(super) fn run_context(request: &CiRequest<'_>) -> Context {
     event::context(&request.event, &request.payload, request.variables)
 }
 
-/// Checks what is checked out. An event that is about a commit requires that commit; for any other event, the run and
-/// its check run belong to the commit that is checked out.
+/// Checks which commit is checked out. If an event is about a commit, that commit has to be checked out. For any other
+/// event, the run and its check run belong to the commit that is checked out.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the commit of the event is not checked out.
+/// A [`Misuse`] if the commit of the event is not checked out.
 pub(super) fn checked_out(hint: &Hint, root: &Path, context: &mut Context) -> anyhow::Result<()> {
     if let Some(tip) = &hint.tip {
         tip.demand(root)?;
@@ -30,11 +30,11 @@ pub(super) fn checked_out(hint: &Hint, root: &Path, context: &mut Context) -> an
     Ok(())
 }
 
-/// Checks that the container has the programs of all commands, instead of letting every call fail.
+/// Checks that the container has the programs of all commands, so that the calls do not fail one after the other.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] that names the other action.
+/// A [`Misuse`] that recommends the other action.
 pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
     for target in config.targets() {
         let start = target.look_up(&config.root)?;
@@ -55,7 +55,7 @@ pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
 ///
 /// # Errors
 ///
-/// Why GitHub could not tell; the run continues without a pull request.
+/// The reason why GitHub gave no answer; the run continues without a pull request.
 pub(super) fn find_pull_request(
     client: Option<&Client>,
     root: &Path,
@@ -73,7 +73,7 @@ pub(super) fn find_pull_request(
     let found = client
         .pull_requests_of(owner, branch)
         .map_err(|error| error.to_string())?;
-    // A run by hand may have checked out any commit; its result is about that commit alone.
+    // A run that was started by hand may have checked out any commit; its result is about that commit only.
     let checked_out = CheckedOut::of(root).ok();
     let here = |request: &kelvin_github::PullRequest| {
         let is_here = |found: &CheckedOut| found.has(&request.head.sha);
@@ -90,7 +90,7 @@ pub(super) fn find_pull_request(
     Ok(())
 }
 
-/// The branch whose pushes keep the reports that this run is compared with.
+/// The branch on whose pushes the reports for the comparison with this run are stored.
 pub(super) fn base_branch(hint: &Hint, context: &Context) -> String {
     let of_request = hint.pull_request.as_ref().map(|request| &request.base_ref);
     let of_push = context.branch.as_ref().filter(|_| context.may_save());
@@ -114,14 +114,15 @@ pub(super) fn folder(config: &Config) -> String {
     folder.to_str().unwrap_or_default().to_owned()
 }
 
-/// A file relative to the top of its repository; as it was written, where it is outside.
+/// The path of a file relative to the top of its repository; unchanged if the file is outside.
 pub(super) fn in_repository(root: &Path, file: &Path) -> String {
     let inside = named::within(root, file);
     let inside = inside.and_then(|path| path.to_str().map(str::to_owned));
     inside.unwrap_or_else(|| file.display().to_string())
 }
 
-/// A folder as the other steps of the job see it: relative to the workspace, which has another path in a container.
+/// The path of a folder for the other steps of the job: relative to the workspace, which has another path in a
+/// container.
 pub(super) fn seen(folder: &Path, variables: &event::Variables<'_>) -> PathBuf {
     let workspace = variables("GITHUB_WORKSPACE").map(PathBuf::from);
     workspace

@@ -1,5 +1,5 @@
-//! Publishes or keeps what a run without write access has left: the second half of the pair that is safe for forks. Nothing of
-//! the fork is run, and nothing that the bundle says of itself is believed.
+//! Publishes or keeps the result of a run without write access: the second of two jobs, which together are safe for
+//! forks. No code of the fork is run, and nothing that the bundle claims is believed without a check.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,12 +23,13 @@ use kelvin_github::publish::{Context, Level, Publication};
 use kelvin_github::{PullRequest, WorkflowRun};
 use kelvin_page::safe;
 
-/// Publishes the bundle of a run on a pull request, and keeps the report of a push. Returns the addresses of the comments, one for each pull request that the run can
-/// have been for. However the run ended, a comment about an earlier run is replaced.
+/// Publishes the bundle of a run on a pull request, and keeps the report of a push. Returns the addresses of the
+/// comments, one for each pull request that the run may belong to. A comment about an earlier run is always replaced,
+/// however this run ended.
 ///
 /// # Errors
 ///
-/// Where the run or its bundle is not valid. By then, the pull request shows everything that can be said about it.
+/// Fails if the run or its bundle is not valid. The pull request then already shows all information that is available.
 pub(crate) fn post(
     request: &PostRequest<'_>,
     surfaces: Surfaces<'_>,
@@ -48,7 +49,7 @@ pub(crate) fn post(
     );
     let mut places = ShownPlaces::new(surfaces);
     if run.conclusion.is_none() {
-        // Somebody has started the run again since: the end of that attempt starts this workflow once more.
+        // Somebody has started the run again: when that attempt ends, this workflow starts once more.
         (places.say)(&format!("run {} has not ended yet\n", request.run));
         return Ok(Vec::new());
     }
@@ -87,9 +88,9 @@ pub(crate) fn post(
     }
 }
 
-/// The name of the configuration. Where no name was given, it is the name that the file on the base branch gives
-/// itself, by which the runs keep their reports. The first pull request gives the branch: if there are several, GitHub
-/// does not say which one the run was for.
+/// The name of the configuration. If no name was given, it is the name inside the configuration file of the base
+/// branch, under which the runs store their reports. The first pull request determines the branch, since GitHub does
+/// not say to which of several the run belongs.
 fn configuration(request: &PostRequest<'_>, found: &[PullRequest], say: &dyn Fn(&str)) -> String {
     if let Some(given) = &request.configuration {
         return given.clone();
@@ -111,7 +112,7 @@ fn configuration(request: &PostRequest<'_>, found: &[PullRequest], say: &dyn Fn(
     named::name_at(text.as_deref(), Path::new(&request.config))
 }
 
-/// Judges what a run has left, and publishes the judgement on each pull request.
+/// Judges the bundle of a run, and publishes the judgement on each pull request.
 fn publish(
     request: &PostRequest<'_>,
     (run, found): (&WorkflowRun, &[PullRequest]),
@@ -159,7 +160,7 @@ fn publish(
     refused.map_or(Ok(urls), |why| Err(anyhow!("{why}")))
 }
 
-/// Says on each pull request that its run has left nothing, and so replaces the result of an earlier run.
+/// Says on each pull request that its run has left no result, and thereby replaces the result of an earlier run.
 fn replace(
     found: &[PullRequest],
     mut context: Context,
@@ -188,7 +189,7 @@ fn replace(
             },
         };
         let reach = match (was_skipped, may_have_published) {
-            // A run that waits for a label or a word says nothing about a commit that was measured before.
+            // While a run waits for a label or a comment, it has no result for a commit that was measured before.
             (true, _) => Reach::OtherCommits,
             (false, true) => Reach::EarlierRuns,
             (false, false) => Reach::Everywhere,
@@ -199,7 +200,7 @@ fn replace(
     Ok(urls)
 }
 
-/// A note that another attempt made the measurement; empty where this attempt made it.
+/// A note that the measurement comes from another attempt; empty if it comes from this attempt.
 fn of_attempt(bundle: &Bundle, context: &Context) -> String {
     let (of, now) = (bundle.run_attempt, &context.run_attempt);
     match of.to_string() == *now {
@@ -210,7 +211,7 @@ fn of_attempt(bundle: &Bundle, context: &Context) -> String {
     }
 }
 
-/// A note that there is more than one pull request, and what that means; empty where there is one.
+/// A note that there is more than one pull request, and what that means; empty if there is only one.
 fn several(found: &[PullRequest]) -> String {
     if found.len() < 2 {
         return String::new();
@@ -227,7 +228,8 @@ fn several(found: &[PullRequest]) -> String {
     )
 }
 
-/// Where the result is shown for each pull request; the outputs of the job itself are written for the first one.
+/// The places where the result is shown for each pull request. The outputs of the job itself are written for the first
+/// pull request.
 struct ShownPlaces<'a> {
     surfaces: Surfaces<'a>,
     say: &'a dyn Fn(&str),
@@ -259,8 +261,8 @@ impl<'a> ShownPlaces<'a> {
     }
 }
 
-/// Decides again about the regression that the run asks approval for, and asks people: the run could not ask, and what
-/// it says of a decision is not believed.
+/// Decides again about the regression for which the run asks approval, and asks people. The run itself could not ask,
+/// and its own statement about a decision is not believed.
 fn decide(
     request: &PostRequest<'_>,
     context: &Context,

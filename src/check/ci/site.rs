@@ -14,10 +14,10 @@ use kelvin_github::publish::event::Variables;
 use kelvin_github::{Client, PullRequest};
 use kelvin_run::config::Config;
 
-/// The variable with a token that may see the members of teams.
+/// The variable with a token that may read the members of teams.
 const TEAMS_TOKEN: &str = "KELVIN_TEAMS_TOKEN";
 
-/// The pull request that a run is about: its own, or the one whose merge the run is about.
+/// The pull request of a run: its own, or the one whose merge started the run.
 pub(super) fn approval_site(
     client: Option<&Arc<Client>>,
     context: &Context,
@@ -59,13 +59,13 @@ pub(super) fn approval_site(
     })
 }
 
-/// The client that may see teams: one with the token of the variable, else the same.
+/// The client that may read team members: one with the token of the variable, otherwise the same client.
 pub(super) fn teams(client: &Arc<Client>, variables: &Variables<'_>) -> Arc<Client> {
     let other = variables(TEAMS_TOKEN).and_then(|token| client.with_token(&token).ok());
     other.map_or_else(|| Arc::clone(client), Arc::new)
 }
 
-/// The pull request whose merge was pushed or is in a merge group, and the commit with the rules that count for it.
+/// The pull request that was merged by a push or is in a merge group, and the commit with the rules that count for it.
 fn merged(
     client: &Client,
     context: &Context,
@@ -74,7 +74,7 @@ fn merged(
     let (found, rules_at) = match context.event.as_str() {
         "push" => {
             let found = client.pull_requests_with(&context.head_sha).ok()?;
-            // A commit of another branch may be pushed to this one, without an approval for this branch.
+            // Somebody may push a commit of another branch to this branch, without an approval for this branch.
             let is_merge = |request: &PullRequest| {
                 request.merged_at.is_some()
                     && request.merge_commit_sha.as_deref() == Some(&*context.head_sha)
@@ -93,7 +93,7 @@ fn merged(
     Some((found.number, found.head.sha, rules_at, ChangeStage::Merging))
 }
 
-/// The commit that a branch had before a push; empty where the event does not name it, so that there are no rules.
+/// The commit of a branch before a push; empty if the event does not name it, so that no rules are found.
 fn before(payload: &Value) -> String {
     let before = payload["before"].as_str().unwrap_or_default();
     let is_commit = before.len() >= 40

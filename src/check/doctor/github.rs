@@ -1,4 +1,4 @@
-//! The event, the token and its permissions.
+//! Checks the event, the token and its permissions.
 
 use super::{DoctorFinding, DoctorSurroundings, JOB, PermissionAnswer, Right, Rights, STEP};
 use kelvin_base::file;
@@ -7,7 +7,7 @@ use kelvin_github::publish::event::{Variables, context};
 use kelvin_github::{Client, Error};
 use serde_json::Value;
 
-/// The events that say where a change begins, or that need no base.
+/// The events that name the base of a change, or that need no base.
 const EVENTS: [&str; 8] = [
     "pull_request",
     "pull_request_review",
@@ -28,7 +28,7 @@ fn triggers(payload: &Value) -> String {
     )
 }
 
-/// Checks the event; returns its payload and the context of the run, where they can be read.
+/// Checks the event; returns its payload and the context of the run, if they can be read.
 pub(super) fn event(
     around: &DoctorSurroundings,
     variables: &Variables<'_>,
@@ -104,7 +104,7 @@ fn judged(context: &Context, payload: &Value) -> DoctorFinding {
     DoctorFinding::ok("event", what)
 }
 
-/// Checks the token and, where GitHub can be asked, its permissions.
+/// Checks the token and, if GitHub is available, its permissions.
 pub(super) fn token(
     around: &DoctorSurroundings,
     context: Option<&Context>,
@@ -148,7 +148,7 @@ pub(super) fn token(
     }
 }
 
-/// The permissions that the event needs.
+/// The permissions that the event requires.
 fn needed(event: Option<&str>, check_run: bool) -> Vec<Right> {
     let right = |name, write, purpose| Right {
         name,
@@ -206,8 +206,8 @@ fn permissions(around: &DoctorSurroundings, rights: &Rights<'_>) -> DoctorFindin
     }
 }
 
-/// Asks a client. Only a write would show whether a token may write, so for a write permission the question is whether
-/// the token can at least read.
+/// Asks GitHub about permissions. Only a write would show whether a token may write, so for a write permission this
+/// asks whether the token can at least read.
 pub(crate) fn rights_of_token(
     client: &Client,
     pull_request: Option<u64>,

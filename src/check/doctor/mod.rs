@@ -1,4 +1,4 @@
-//! Checks everything that a run needs before anything is spent on one, and says what to add.
+//! Checks everything that a run needs before any money is spent on it, and says what is missing.
 
 pub(crate) mod github;
 mod order;
@@ -21,9 +21,9 @@ use kelvin_run::config::{Config, Overrides};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum NeedStatus {
-    /// A run can rely on it.
+    /// The run needs no change: it will not fail because of this.
     Ok,
-    /// A run continues without it and does less.
+    /// The need is not met; a run can still continue, but does less.
     Warn,
     /// A run would fail, or could not report its result.
     Missing,
@@ -32,11 +32,11 @@ pub(crate) enum NeedStatus {
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct DoctorFinding {
-    /// The thing that was checked, in a word.
+    /// The name of the thing that was checked, in a word.
     pub(crate) subject: &'static str,
     /// Its state.
     pub(crate) status: NeedStatus,
-    /// The result of the check, in a sentence; more lines only where there are several problems.
+    /// The result of the check, in one sentence; more lines only if there are several problems.
     pub(crate) text: String,
     /// The lines to add, and the place for them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,14 +46,14 @@ pub(crate) struct DoctorFinding {
 /// Lines for a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct FileLines {
-    /// The place for the lines.
+    /// The file or place where the lines belong.
     pub(crate) to: Cow<'static, str>,
     /// The lines themselves.
     pub(crate) lines: String,
 }
 
 impl NeedStatus {
-    /// The word for people.
+    /// The word that people see.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -92,11 +92,11 @@ impl DoctorFinding {
     }
 }
 
-/// The place for the lines of a step.
+/// The place for lines that belong to a step.
 const STEP: &str = "the workflow, at the step that runs kelvin";
-/// The place for the lines of the checkout.
+/// The place for lines that replace the checkout.
 const CHECKOUT: &str = "the workflow, in place of its checkout";
-/// The place for the lines of a job.
+/// The place for lines that belong to a job.
 const JOB: &str = "the workflow, at the job";
 
 /// The environment of this run; the caller reads it.
@@ -110,7 +110,7 @@ pub(crate) struct DoctorSurroundings {
     pub(crate) payload: Option<PathBuf>,
     /// Whether there is a token.
     pub(crate) token: bool,
-    /// Whether this runs in the container of the action, which has its own programs only.
+    /// Whether this runs in the container of the action, which has only its own programs.
     pub(crate) in_container: bool,
     /// Whether a check run is wanted.
     pub(crate) check_run: bool,
@@ -121,9 +121,9 @@ pub(crate) struct DoctorSurroundings {
 pub(crate) struct Right {
     /// The name of the permission under `permissions:`.
     pub(crate) name: &'static str,
-    /// Whether it has to be `write`.
+    /// Whether write access is needed.
     pub(crate) write: bool,
-    /// What the permission is for.
+    /// The purpose of the permission.
     pub(crate) purpose: &'static str,
 }
 
@@ -134,7 +134,7 @@ pub(crate) enum PermissionAnswer {
     Granted,
     /// The token does not have the permission, and the answer of GitHub.
     Refused(String),
-    /// Only using the permission would show whether the token has it.
+    /// It is not known whether the token has the permission: only using it would show that.
     Unknown,
 }
 
@@ -145,22 +145,22 @@ pub(crate) type Rights<'a> = dyn Fn(Right) -> PermissionAnswer + 'a;
 pub(crate) struct DoctorRequest<'a> {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// Which configuration, and what the command line changes in it.
+    /// The configuration file, and the changes that the command line makes to it.
     pub(crate) overrides: Overrides,
-    /// The output folder; `kelvin` beside the configuration unless given.
+    /// The output folder; by default `kelvin` beside the configuration.
     pub(crate) out: Option<PathBuf>,
     /// The environment of this run.
     pub(crate) surroundings: DoctorSurroundings,
     /// The variables of the runner.
     pub(crate) variables: &'a Variables<'a>,
-    /// The client of GitHub; none where GitHub cannot be asked.
+    /// The client of GitHub; none if GitHub cannot be asked.
     pub(crate) client: Option<&'a Client>,
-    /// The token, for git; none where there is no workflow.
+    /// The token, for git; none if there is no workflow.
     pub(crate) login: Option<Login>,
 }
 
 impl DoctorRequest<'_> {
-    /// A request that looks at the project alone.
+    /// A request that examines only the project.
     pub(crate) fn of_project(registry: Registry, overrides: Overrides) -> Self {
         Self {
             registry,
@@ -179,7 +179,7 @@ impl DoctorRequest<'_> {
 pub(crate) struct Diagnosis {
     /// Whether nothing is missing.
     pub(crate) ready: bool,
-    /// The results, in the order in which a run needs the things.
+    /// The results, in the order in which a run needs the checked things.
     pub(crate) findings: Vec<DoctorFinding>,
 }
 
@@ -204,20 +204,20 @@ pub(crate) fn project(config: &Config, request: &DoctorRequest<'_>) -> Vec<Docto
     findings
 }
 
-/// Whether something that a call of the pipeline needs is missing here: then the doctor says what to do.
+/// Whether this machine lacks something that a call of the pipeline needs; then the doctor can explain it.
 pub(crate) fn is_something_missing(registry: Registry, config: &Config) -> bool {
     let request = DoctorRequest::of_project(registry, Overrides::default());
     let findings = project(config, &request);
     findings.iter().any(|finding| match finding.status {
         NeedStatus::Missing => true,
-        // A run can do without these, but a pipeline perhaps cannot.
+        // A run can continue without the environment variables and models, but the pipeline may need them.
         NeedStatus::Warn => matches!(finding.subject, "env" | "models"),
         NeedStatus::Ok => false,
     })
 }
 
-/// Checks everything. Only a pipeline that stays in memory from one call to the next is run, for a few inputs, and the
-/// network is used only to find the base.
+/// Checks everything. The pipeline is called, for a few inputs, only if it stays in memory between calls. The network
+/// is used only to find the base.
 pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let around = &request.surroundings;
     let mut findings = Vec::new();
@@ -245,7 +245,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
             let of_project = project(&config, request);
             let is_whole = lacks_nothing(&of_project);
             findings.extend(of_project);
-            // A pipeline that lacks something would fail for another reason.
+            // If something is missing, this check of the pipeline would fail only for that reason.
             if is_whole {
                 order::look(&config, request.registry, &mut findings);
             }

@@ -1,4 +1,4 @@
-//! Whether a pipeline that stays in memory answers an input otherwise after other inputs.
+//! Checks whether a pipeline that stays in memory answers an input differently after other inputs.
 
 use super::DoctorFinding;
 use crate::registry::Registry;
@@ -7,16 +7,17 @@ use kelvin_probe::Items;
 use kelvin_run::config::Config;
 use kelvin_run::{Rules, Runner, RunnerSettings, Silent, Start};
 
-/// The subject of the findings.
+/// The subject of these findings.
 const SUBJECT: &str = "order";
 
-/// Asks each such pipeline for a few inputs, alone and in two orders. A command is not run.
+/// Gives each pipeline that stays in memory a few inputs, alone and in two orders. A command that starts anew for each
+/// call is not run.
 pub(super) fn look(config: &Config, registry: Registry, findings: &mut Vec<DoctorFinding>) {
     for kind in registry.kinds() {
         if !config.configures(kind.name()) || kind.observes() {
             continue;
         }
-        // What cannot be read was said before.
+        // Files that cannot be read were already reported by another finding.
         let Ok(items) = kind.read(config) else {
             continue;
         };
@@ -38,7 +39,7 @@ pub(super) fn look(config: &Config, registry: Registry, findings: &mut Vec<Docto
     }
 }
 
-/// What the answers of a pipeline say; none where each of its calls has a process of its own.
+/// The effects of the order in the answers of a pipeline; none if each of its calls has its own process.
 fn ask(config: &Config, items: &dyn Items) -> anyhow::Result<Option<Vec<Notice>>> {
     let planned = items.plan();
     let steps = planned.steps();

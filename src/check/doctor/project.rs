@@ -1,4 +1,4 @@
-//! Checks the parts that the configuration names: the cases, the command, the environment, the output folder.
+//! Checks the things that the configuration names: the cases, the command, the environment, the output folder.
 
 use std::env;
 use std::fs;
@@ -16,19 +16,19 @@ use kelvin_run::config::Config;
 use kelvin_run::targets::{Address, ModelSettings, TargetSite};
 use kelvin_system::signal::Interrupt;
 
-/// With less free space than this a run may fail: every variant is written to the disk.
+/// With less free space than this, in bytes, a run may fail: every variant is written to the disk.
 const LITTLE: u64 = 256 << 20;
 /// Parts of the names of variables that hold secrets.
 const SECRET: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 
-/// Checks all of them.
+/// Runs all checks of the project.
 pub(super) fn look(
     config: &Config,
     request: &DoctorRequest<'_>,
     findings: &mut Vec<DoctorFinding>,
 ) {
     let kinds = request.registry.kinds().iter().copied();
-    // A kind that observes uses the items of the other kinds.
+    // A probe that observes uses the items of the other probes.
     let configured = kinds.filter(|kind| config.configures(kind.name()) && !kind.observes());
     for kind in configured {
         let read = kind.read(config);
@@ -66,7 +66,7 @@ pub(super) fn look(
     findings.push(folder(&out));
 }
 
-/// Whether the items of a probe can be read, and whether they are enough.
+/// Whether the items of a probe can be read, and whether there are enough.
 fn items(kind: &'static dyn Kind, read: Result<&dyn Items, &anyhow::Error>) -> DoctorFinding {
     let (noun, nouns) = kind.nouns();
     let items = match read {
@@ -97,7 +97,7 @@ fn service(name: &str, said: Result<String, String>) -> DoctorFinding {
     }
 }
 
-/// Whether the pipeline answered the repeats of its last run from a memory: such repeats do not show its noise.
+/// Whether the pipeline answered the repeats of its last run from its own cache: such repeats do not show its noise.
 fn repeats(out: &Path, registry: Registry) -> DoctorFinding {
     let last = fs::read(out.join("report.json")).ok();
     let last = last.and_then(|bytes| registry.report(&bytes).ok());
@@ -202,10 +202,10 @@ fn command(config: &Config, target: &Address, in_container: bool) -> DoctorFindi
     )
 }
 
-/// The subject of findings about a service that is the pipeline.
+/// The subject of findings about a pipeline that is a service.
 const SERVICE: &str = "service";
 
-/// Whether the service behind a pipeline answers; none where there is none.
+/// Whether the service behind a pipeline answers; none if there is no service.
 fn answering(config: &Config, target: &Address) -> Option<DoctorFinding> {
     if !target.stays() {
         return None;
@@ -237,8 +237,8 @@ fn base(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// Whether the key of a declared model is set; none where the model needs no key. A run does not need the key of a
-/// model that it does not call.
+/// Whether the key of a declared model is set; none if the model needs no key. A run needs only the keys of the models
+/// that it calls.
 fn key(config: &Config, model: &ModelSettings) -> Option<DoctorFinding> {
     let variable = model.endpoint.key_variable()?;
     let name = &model.name;
@@ -261,7 +261,7 @@ fn key(config: &Config, model: &ModelSettings) -> Option<DoctorFinding> {
     ))
 }
 
-/// The declared environment. A variable may be unset on purpose; a key or a token never is.
+/// Checks the declared environment variables. A variable may be unset on purpose, but not a key or a token.
 fn variables(config: &Config) -> DoctorFinding {
     let is_secret = |name: &str| {
         let name = name.to_uppercase();

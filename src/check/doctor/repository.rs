@@ -19,14 +19,14 @@ use kelvin_system::git::Repository;
 const BEGIN: &str = "git init && git add --all && git commit --message \"Begin\"";
 /// The commands that make the first commit of a repository.
 const COMMIT: &str = "git add --all && git commit --message \"Begin\"";
-/// The workflow whose reports of pushes `kelvin-post` keeps.
+/// A workflow on pushes, whose reports `kelvin-post` stores.
 const KEEPING: &str = "on: { pull_request: {}, push: { branches: [main] } }\npermissions: { contents: read, \
                        actions: read }\njobs:\n  kelvin:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: \
                        actions/checkout@v5\n        with: { persist-credentials: false }\n      - uses: \
                        org/kelvin-action@v1\n        with: { base-repeats: 5, comment: later }";
 const DEEP: &str = "- uses: actions/checkout@v5\n  with: { fetch-depth: 0 }";
 
-/// Checks all three; without a configuration only the first two.
+/// Checks the checkout, the base of the change and its baseline; without a configuration only the first two.
 pub(super) fn look(
     root: &Path,
     config: Option<&Config>,
@@ -43,7 +43,7 @@ pub(super) fn look(
                     "- run: git config --global --add safe.directory \"$GITHUB_WORKSPACE\"",
                 )
             } else if baseline::Unknown::is_in(&error) {
-                // There is a repository already, so the advice cannot be to make one.
+                // A repository exists, so the advice must not be to make one.
                 DoctorFinding::missing("checkout", format!("{}", error.root_cause()))
             } else {
                 let (to, lines) = match on_github {
@@ -125,7 +125,8 @@ fn base(
     is_found
 }
 
-/// The baseline, from every source that needs no measurement, and what a gate against it could not show.
+/// Searches for the baseline in every source that needs no measurement, and says which changes a gate against it could
+/// not detect.
 fn report(
     config: &Config,
     repo: &Repository,
@@ -189,7 +190,7 @@ fn report(
     vec![finding]
 }
 
-/// The workflow that keeps a report of the base branch. Its job with write access runs merged code only, and never a
+/// The workflow that stores a report of the base branch. Its job with write access runs only merged code, and never a
 /// pull request.
 fn keeping(config: &Config, repo: &Repository) -> (String, String) {
     let repeats = match config.repeats < config.baseline.repeats {

@@ -1,5 +1,5 @@
-//! Names for the fields of a flat example. DSPy turns them into attributes and into fields of a signature, so each has
-//! to be a valid Python name that is not taken.
+//! Names for the fields of a flat example. DSPy turns them into Python attributes and signature fields, so each name
+//! has to be valid in Python and not yet in use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,8 +85,8 @@ pub(super) struct FieldNames {
 }
 
 impl FieldNames {
-    /// Chooses names for the inputs and outputs of all examples together: a field has one name in all of them. Names
-    /// that are valid as they are come first, so that no other field takes them.
+    /// Chooses names for the inputs and outputs of all examples together, so that a field has the same name in every
+    /// example. Fields whose names are already valid are named first, so that no other field takes these names.
     pub(super) fn of(inputs: &BTreeSet<&str>, outputs: &BTreeSet<&str>, beside: &[&str]) -> Self {
         let mut taken: BTreeSet<String> = TAKEN
             .iter()
@@ -122,8 +122,8 @@ impl FieldNames {
     }
 }
 
-/// Whether a name is valid in Python as it is. Names that begin with `model_` belong to pydantic, and a field that
-/// begins with `_` is hidden.
+/// Whether a name is valid in Python without a change. Names that begin with `model_` are reserved by pydantic, and a
+/// field that begins with `_` is hidden.
 fn serves(name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -132,7 +132,7 @@ fn serves(name: &str) -> bool {
         && !name.starts_with("dspy_")
 }
 
-/// The name itself where it is valid and free, else a name made from it.
+/// The name itself if it is valid and not in use, otherwise a name made from it.
 fn free(side: &str, name: &str, taken: &BTreeSet<String>) -> String {
     if serves(name) && !taken.contains(name) {
         return name.to_owned();

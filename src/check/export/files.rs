@@ -14,13 +14,13 @@ use kelvin_record::ScoredInvocation;
 use kelvin_run as run;
 use kelvin_run::{INPUTS, OUTPUT};
 
-/// A larger input or output is left out; it is never cut.
+/// A larger input or output is left out as a whole; it is never truncated.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
 /// The fields of the input, and those of the output.
 type Both = (Map<String, Value>, Map<String, Value>);
 
-/// Reads the input and the output, each whole. The pipeline may have put anything into the folder, so no link that
+/// Reads the whole input and the whole output. The pipeline may have put anything into the folder, so no link that
 /// leads out of it is followed.
 pub(super) fn read(
     registry: Registry,
@@ -49,7 +49,8 @@ pub(super) fn read(
         false => Map::from_iter([(key.to_owned(), Value::from(input))]),
     };
     let outputs = fields("output", &output);
-    // The stored input of a probe may hold more than the pipeline was given, and the output more than it answered.
+    // The stored input of a probe may contain more than the pipeline was given, and the stored output more than it
+    // answered.
     let (inputs, outputs) = match registry.kind(&of.probe) {
         Some(kind) => kind.example(inputs, outputs).ok_or(LeftOut::NotWhole)?,
         None => (inputs, outputs),
@@ -90,7 +91,7 @@ fn is_nothing(fields: &Map<String, Value>) -> bool {
     })
 }
 
-/// The text of a file; none where there is no such file.
+/// The text of a file; none if there is no such file.
 fn text(folder: &Beneath, path: &Path) -> Result<Option<String>, LeftOut> {
     let file = match folder.open(path) {
         Ok(file) => file,

@@ -1,6 +1,6 @@
-//! The invocations of a run that are good enough to learn from, as a data set with inputs, outputs and scores.
+//! Exports the invocations of a run that are good enough to learn from, as a data set with inputs, outputs and scores.
 //!
-//! A data set holds an invocation whole or not at all. Invocations that are left out are counted, by the reason.
+//! A data set contains an invocation as a whole or not at all. Invocations that are left out are counted by reason.
 
 mod fields;
 mod files;
@@ -24,7 +24,7 @@ use kelvin_github::publish::mask::Masker;
 use kelvin_page::listed;
 use kelvin_record::{CaseValue, Direction, ScoredInvocation, probe_of};
 
-/// A score that is lower than the least one by no more than this still passes: .7 can be .6999999999999999.
+/// The tolerance of the comparison with the lowest passing score: .7 may be stored as .6999999999999999.
 const GUARD: f64 = 1e-9;
 
 /// The inputs of an export.
@@ -36,7 +36,7 @@ pub(crate) struct ExportRequest {
     pub(crate) report: PathBuf,
     /// The form of the data set.
     pub(crate) form: DataSetForm,
-    /// The least score that passes.
+    /// The lowest score that passes.
     pub(crate) min_score: f64,
     /// The metric that serves as the score; the quality score unless given.
     pub(crate) metric: Option<String>,
@@ -52,22 +52,22 @@ pub(crate) struct ExportRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DataSetForm {
-    /// An object a line, with the inputs, the outputs and the indicators in objects of their own.
+    /// One object per line, with the inputs, the outputs and the indicators in objects of their own.
     Jsonl,
-    /// A flat object a line, whose keys DSPy can use as the fields of a signature.
+    /// One flat object per line, whose keys DSPy can use as the fields of a signature.
     Dspy,
     /// Comma-separated values, with a header.
     Csv,
 }
 
-/// The description of a data set, for whoever loads it.
+/// The description of a data set for programs that load it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Manifest {
     /// The version of this format.
     pub(crate) schema_version: u32,
     /// The form of the data set.
     pub(crate) format: DataSetForm,
-    /// The file with the examples, beside this one.
+    /// The file with the examples, in the same folder as this file.
     pub(crate) file: &'static str,
     /// The digest of that file, SHA-256.
     pub(crate) sha256: String,
@@ -77,21 +77,21 @@ pub(crate) struct Manifest {
     pub(crate) input_keys: Vec<String>,
     /// The keys of the outputs.
     pub(crate) output_keys: Vec<String>,
-    /// The old name of each field that could not keep it, by the new key: `output_class` for `outputs.class`.
+    /// The old name of each field that had to be renamed, by the new key: `output_class` for `outputs.class`.
     pub(crate) renamed: BTreeMap<String, String>,
     /// The key of the score.
     pub(crate) score_key: &'static str,
     /// The metric that is the score.
     pub(crate) score: String,
-    /// The least score that passed.
+    /// The lowest score that passed.
     pub(crate) min_score: f64,
     /// How many invocations were left out for each reason.
     pub(crate) left_out: BTreeMap<LeftOut, usize>,
-    /// In how many examples a secret or personal data was removed; `***` stands in its place.
+    /// In how many examples a secret or personal data was replaced by `***`.
     pub(crate) masked: usize,
     /// How many examples are on each side of the split; all examples of one item are on the same side.
     pub(crate) split: BTreeMap<&'static str, usize>,
-    /// The run: when it started, the commit, and the program that measured it.
+    /// The measured run: when it started, the commit, and the version of this program.
     pub(crate) run: RunOfExport,
 }
 
@@ -107,26 +107,26 @@ pub(crate) struct RunOfExport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LeftOut {
-    /// The score is below the least one.
+    /// The score is below the lowest one that passes.
     BelowMinScore,
     /// The invocation has no score.
     NoScore,
-    /// The input was changed on purpose, so the output is no example of a good answer to a real one.
+    /// The input was changed on purpose, so the output is not an example of a good answer to a real input.
     Variant,
     /// The input is not in the folder, or is empty.
     NoInput,
     /// The output is not in the folder, or is empty.
     NoOutput,
-    /// The input in the folder is not the one that was measured.
+    /// The input in the folder is not the measured one.
     InputChanged,
     /// An earlier repeat of the same item has the same input and output.
     Repeated,
-    /// The input or the output is too large to be exported whole, or cannot be read as text.
+    /// The input or the output is too large, or cannot be read as text.
     NotWhole,
 }
 
 impl LeftOut {
-    /// Describes such invocations, for people.
+    /// Describes these invocations for people.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::BelowMinScore => "below the least score",
@@ -141,10 +141,10 @@ impl LeftOut {
     }
 }
 
-/// One invocation of a data set.
+/// One invocation, as an example in a data set.
 #[derive(Clone, Debug, PartialEq)]
 struct Example {
-    /// `PROBE/CASE/baseline/1`: the same for the same invocation in every export.
+    /// `PROBE/CASE/baseline/1`: an invocation has the same id in every export.
     id: String,
     of: ScoredInvocation,
     score: f64,
@@ -176,7 +176,7 @@ impl Example {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where there is no report, or nothing in it that could serve as the score.
+/// A [`Misuse`] if there is no report, or if the report contains nothing that could be the score.
 pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
     if !request.min_score.is_finite() {
         let what = format!("`--min-score {}` is no score", request.min_score);
@@ -350,8 +350,8 @@ fn scored(
     Ok((all.collect(), id.to_owned()))
 }
 
-/// The invocations of a case by one metric: the value of each repeat, and of each variant where the metric
-/// keeps them.
+/// The invocations of a case with their values of one metric: one for each repeat, and for each variant if the metric
+/// records variants.
 fn of_case(probe: &str, case: &str, value: &CaseValue) -> Vec<ScoredInvocation> {
     let of = |variant: Option<&str>, values: &[Option<f64>]| -> Vec<ScoredInvocation> {
         let repeats = (1..).zip(values.to_vec());

@@ -1,6 +1,6 @@
 //! Removes personal data and credentials that can be recognised by their form: e-mail addresses, bank account numbers
-//! with valid check digits, and the value behind `token=`. A data set is handed on to others; the run that it was made
-//! from is not.
+//! with valid check digits, and the value behind `token=`. A data set is given to other people; the run that it was
+//! made from is not.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-/// The text in the place of what was removed.
+/// The text that replaces removed data.
 const HIDDEN: &str = "***";
 
 /// An e-mail address. `git@` names nobody: it is the account of a server.
@@ -25,7 +25,7 @@ static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is tested")
 });
 
-/// The beginning of an IBAN: a country and two check digits.
+/// The beginning of an IBAN: a country code and two check digits.
 static BEGINNINGS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?-u:\b)[A-Z]{2}[0-9]{2}").expect("the pattern is tested"));
 
@@ -35,7 +35,7 @@ const LENGTHS: &str = "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28C
                        LY25MC27MD24ME22MK19MR27MT31MU30NL18NO15PK24PL28PS29PT25QA29RO24RS22SA24SC31SD18SE24SI19SK24\
                        SM27ST25SV28TL23TN24TR26UA29VA22VG24XK20";
 
-/// Removes personal data from every text of a value.
+/// Removes personal data from every text inside a JSON value.
 pub(super) fn mask(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -64,7 +64,7 @@ fn masked(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text without bank account numbers.
+/// A copy of a text without bank account numbers.
 fn accounts(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut done = 0;
@@ -80,7 +80,7 @@ fn accounts(text: &str) -> String {
     masked
 }
 
-/// The length of the bank account number at the start of a text; none where there is no such number.
+/// The length of the bank account number at the start of a text; none if there is no such number.
 fn account_at_start(text: &str) -> Option<usize> {
     let mut countries = LENGTHS.as_bytes().chunks(4);
     let country = countries.find(|one| text.as_bytes().starts_with(&one[..2]))?;
@@ -89,7 +89,7 @@ fn account_at_start(text: &str) -> Option<usize> {
     for (at, letter) in text.char_indices() {
         match letter {
             'A'..='Z' | '0'..='9' => number.push(letter),
-            // The number may be in groups, as it is printed.
+            // The digits may be in groups with spaces, as in print.
             ' ' if !text[..at].ends_with(' ') => continue,
             _ => return None,
         }
@@ -98,12 +98,12 @@ fn account_at_start(text: &str) -> Option<usize> {
             break;
         }
     }
-    // A longer word is no account number.
+    // If more letters or digits follow, this is not an account number.
     let is_whole = number.len() == length && !text[end..].starts_with(char::is_alphanumeric);
     (is_whole && is_right(&number)).then_some(end)
 }
 
-/// Whether the check digits are valid: the remainder of a division by 97 (ISO 13616, ISO 7064 MOD 97-10).
+/// Whether the check digits are valid: the remainder of a division by 97 has to be 1 (ISO 13616, ISO 7064 MOD 97-10).
 fn is_right(number: &str) -> bool {
     let (head, rest) = number.split_at(4);
     let digits = rest

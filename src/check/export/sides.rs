@@ -1,6 +1,6 @@
-//! On which side of the split an example is. All examples of one item are on the same side: its repeats, its variants,
-//! and the scenarios that a matrix makes of it. Items with the same input are on the same side too. The side depends on
-//! nothing but the item, so that adding an item moves no other.
+//! Decides on which side of the split an example is. All examples of one item are on the same side: its repeats, its
+//! variants, and the scenarios that a matrix makes of it. Items with the same input are on the same side too. The side
+//! depends only on the item, so adding an item moves no other.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use kelvin_base::digest::Digest;
 
 /// The sides: training examples, and test examples that show whether the training has helped.
 pub(super) const NAMES: [&str; 2] = ["test", "train"];
-/// One item in this many is a test example.
+/// One of this many items is on the test side of the split.
 const ONE_IN: u64 = 5;
 
 /// Chooses a side for each example.
 pub(super) fn choose(examples: &mut [Example]) {
-    // Of several items with the same input, the first name decides the side of all.
+    // If several items have the same input, the first of their names decides the side of all.
     let mut leaders: BTreeMap<String, String> = BTreeMap::new();
     let mut by_input: BTreeMap<Digest, String> = BTreeMap::new();
     for example in examples.iter() {
@@ -38,7 +38,7 @@ pub(super) fn choose(examples: &mut [Example]) {
     }
 }
 
-/// The item of an example, without the values that a matrix has added to its name.
+/// The item of an example, without the matrix values in its name.
 fn item(example: &Example) -> String {
     let case = &example.of.case;
     let name = case.split_once('[').filter(|_| case.ends_with(']'));
@@ -50,7 +50,7 @@ fn input(example: &Example) -> Digest {
     Digest::of(text.as_bytes())
 }
 
-/// The first of the names that belong together.
+/// The representative of the group that a name belongs to.
 fn leader(leaders: &BTreeMap<String, String>, name: &str) -> String {
     let mut name = name;
     while let Some(next) = leaders.get(name) {

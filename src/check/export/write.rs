@@ -21,7 +21,7 @@ pub(super) const fn file_name(form: DataSetForm) -> &'static str {
     }
 }
 
-/// Writes the examples and the manifest, each whole, and returns the manifest.
+/// Writes the examples and the manifest completely, and returns the manifest.
 pub(super) fn write(
     folder: &Path,
     examples: &[Example],
@@ -89,7 +89,7 @@ fn nested(one: &Example, score: &str) -> Value {
     })
 }
 
-/// A flat object in which every example has every key; a key without a value is null.
+/// A flat object that has the same keys for every example; a key without a value is null.
 fn flat(one: &Example, names: &FieldNames, score: &str) -> Value {
     let mut flat = Map::new();
     for (names, fields) in [(&names.inputs, &one.inputs), (&names.outputs, &one.outputs)] {
@@ -165,7 +165,7 @@ fn csv(examples: &[Example], (inputs, outputs, indicators): Columns<'_>, score: 
     rows.concat().into_bytes()
 }
 
-/// A text as it is, a number as a number, and anything else as JSON.
+/// A string unchanged, a number as a number, and anything else as JSON.
 fn value(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),

@@ -1,4 +1,4 @@
-//! Refuses shards that do not make up one run, and names them.
+//! Rejects shards that do not together form one run, and names them.
 
 use std::fmt::Display;
 use std::path::{Component, Path};
@@ -11,7 +11,8 @@ use kelvin_record::{Ending, Nouns, Shard};
 /// How to run the shards again.
 const AGAIN: &str = "run its shards again on one commit with one configuration, and merge then";
 
-/// Checks that every shard is there once, that all are of the same run, and that each holds only its own cases.
+/// Checks that every shard exists exactly once, that all belong to the same run, and that each contains only its own
+/// cases.
 pub(super) fn check(found: &[FoundShard]) -> Result<(), Misuse> {
     for pair in found.windows(2) {
         let [one, other] = pair else { continue };
@@ -31,7 +32,7 @@ pub(super) fn check(found: &[FoundShard]) -> Result<(), Misuse> {
     whole(found)
 }
 
-/// Whether two shards are of the same run.
+/// Whether two shards belong to the same run.
 fn same(one: &FoundShard, other: &FoundShard) -> Result<(), Misuse> {
     let (a, b) = (&one.report, &other.report);
     let digests = (&a.run.fingerprints, &b.run.fingerprints);
@@ -89,7 +90,7 @@ fn same(one: &FoundShard, other: &FoundShard) -> Result<(), Misuse> {
         }
     }
     probes_agree(one, other)?;
-    // These values are covered by the digests, so they differ only in a report that was edited by hand.
+    // The digests include these values, so they differ only if somebody edited a report by hand.
     let rest = one.share.cases == other.share.cases
         && (a.run.ending == Ending::DryRun) == (b.run.ending == Ending::DryRun)
         && digests.0 == digests.1;
@@ -166,7 +167,7 @@ fn differ(
     .help(AGAIN)
 }
 
-/// Whether no shard is missing.
+/// Checks that no shard is missing.
 fn complete(found: &[FoundShard]) -> Result<(), Misuse> {
     let Some(first) = found.first() else {
         return Err(Misuse::new("no shards were named"));
@@ -195,7 +196,7 @@ fn complete(found: &[FoundShard]) -> Result<(), Misuse> {
     )))
 }
 
-/// Whether a shard holds its own items only, each with folders of its own.
+/// Checks that a shard contains only its own items, each with its own folders.
 fn own_cases(found: &FoundShard) -> Result<(), Misuse> {
     for (probe, section) in found.report.probes.iter() {
         let noun = found
@@ -225,11 +226,11 @@ fn own_cases(found: &FoundShard) -> Result<(), Misuse> {
     Ok(())
 }
 
-/// Whether the shards together have all the items of the run.
+/// Checks that the shards together contain all items of the run.
 fn whole(found: &[FoundShard]) -> Result<(), Misuse> {
     let held = |found: &FoundShard| {
         let probes = found.report.probes.iter();
-        // A probe that observes has the items of the other probes.
+        // A probe that observes uses the items of the other probes.
         let is_own = |name: &str| {
             !found
                 .report

@@ -14,20 +14,20 @@ use kelvin_record::Shard;
 
 /// The name of a report in its folder.
 const REPORT: &str = "report.json";
-/// How deep below a named folder a report may lie: artifacts are downloaded into a folder each, and
-/// may hold a folder of their own.
+/// How many levels below a named folder a report may be: each artifact is downloaded into a folder, and may itself
+/// contain a folder.
 const DEPTH: usize = 3;
-/// A larger file was not written by a run.
+/// A run never writes a larger file.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// The report of one shard, and where it was found.
 #[derive(Debug)]
 pub(super) struct FoundShard {
-    /// The file of the report, as a person would write it.
+    /// The path of the report, as a person would write it.
     pub(super) file: PathBuf,
     /// The folder of the report, with the files of the cases.
     pub(super) folder: PathBuf,
-    /// The share of the run.
+    /// Which share of the run it is.
     pub(super) share: Share,
     /// The report of the share.
     pub(super) report: Report,
@@ -41,7 +41,7 @@ impl FoundShard {
 }
 
 impl fmt::Display for FoundShard {
-    /// "shard 3/8 (`shards/3/report.json`)".
+    /// Formats as "shard 3/8 (`shards/3/report.json`)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "shard {} (`{}`)", self.shard(), self.file.display())
     }
@@ -51,7 +51,7 @@ impl fmt::Display for FoundShard {
 ///
 /// # Errors
 ///
-/// Where a path does not exist or holds no report, and where a report is damaged or not that of a shard.
+/// Fails if a path does not exist or contains no report, or if a report is damaged or is not that of a shard.
 pub(super) fn shards(paths: &[PathBuf], registry: Registry) -> anyhow::Result<Vec<FoundShard>> {
     let mut files = BTreeSet::new();
     for path in paths {
@@ -85,7 +85,7 @@ pub(super) fn shards(paths: &[PathBuf], registry: Registry) -> anyhow::Result<Ve
     Ok(found)
 }
 
-/// Collects the run reports in a folder, and below it where it has none itself.
+/// Collects the run reports in a folder. If the folder itself has no report, the folders in it are searched.
 fn look(folder: &Path, depth: usize, files: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
     let report = folder.join(REPORT);
     // A run that crashed leaves the reports of cases, and no report of the run.
@@ -108,7 +108,8 @@ fn look(folder: &Path, depth: usize, files: &mut BTreeSet<PathBuf>) -> anyhow::R
     Ok(())
 }
 
-/// Whether a report is about a single case: such reports lie below the report of the run, with the inputs of the case.
+/// Whether a report is about a single case: such reports are below the report of the run, together with the inputs of
+/// the case.
 fn is_of_a_case(report: &Path) -> bool {
     let folder = report.parent().unwrap_or(Path::new("."));
     folder.join("baseline").is_dir()

@@ -17,7 +17,7 @@ use kelvin_record::{AnySection, Ending};
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where a shard has a figure that does not follow from the records of its items.
+/// A [`Misuse`] if a shard has a figure that does not follow from the records of its items.
 pub(super) fn reports(found: &[FoundShard]) -> Result<Report, Misuse> {
     let Some(first) = found.first() else {
         return Err(Misuse::new("no shards were named"));
@@ -59,13 +59,13 @@ pub(super) fn reports(found: &[FoundShard]) -> Result<Report, Misuse> {
     Ok(report)
 }
 
-/// The endings of the shards that did not run to their end.
+/// The endings of the shards that stopped early.
 fn stopped(found: &[FoundShard]) -> impl Iterator<Item = Ending> {
     let endings = found.iter().map(|found| found.report.run.ending);
     endings.filter(|ending| !matches!(ending, Ending::Complete | Ending::Failed))
 }
 
-/// Joins the sections of one probe from all shards. A share that could measure nothing is no failure of the whole.
+/// Joins the sections of one probe from all shards. A shard without any measurement does not make the whole fail.
 fn joined(shares: Vec<Box<dyn AnySection>>) -> Option<Box<dyn AnySection>> {
     let endings: Vec<Ending> = shares.iter().map(|share| share.ending()).collect();
     let mut shares = shares.into_iter();
@@ -83,7 +83,7 @@ fn joined(shares: Vec<Box<dyn AnySection>>) -> Option<Box<dyn AnySection>> {
     Some(whole)
 }
 
-/// The sum of all costs. The time is that of the longest shard, since shards run in parallel.
+/// The sum of all costs. The time is the time of the longest shard, since shards run in parallel.
 fn session(found: &[FoundShard]) -> Session {
     let sessions = || found.iter().map(|found| &found.report.run.session);
     let costs = sessions().map(|session| session.cost);
@@ -123,7 +123,8 @@ fn item_seconds(found: &[FoundShard]) -> BTreeMap<String, BTreeMap<String, Vec<f
     all
 }
 
-/// The notices of the shards about their items, each once. Notices that follow from the figures are made again.
+/// The notices of the shards about their items, without duplicates. Notices about figures are made again from the
+/// joined figures.
 fn notices(found: &[FoundShard]) -> Vec<Notice> {
     let mut most: BTreeMap<&Notice, usize> = BTreeMap::new();
     let told_anew: Vec<BTreeSet<Notice>> = found
@@ -147,10 +148,10 @@ fn notices(found: &[FoundShard]) -> Vec<Notice> {
         .collect()
 }
 
-/// What the folder of an item holds beside its reports.
+/// The content of an item's folder besides its reports.
 const PARTS: [&str; 2] = ["baseline", "perturbations"];
 
-/// Copies the files of every item. A shard that consists of a report alone has no such files.
+/// Copies the files of every item. A shard that consists only of a report has no such files.
 pub(super) fn copy_files(found: &[FoundShard], out: &Path) -> anyhow::Result<()> {
     for shard in found {
         for (_, section) in shard.report.probes.iter() {
@@ -168,7 +169,7 @@ pub(super) fn copy_files(found: &[FoundShard], out: &Path) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Copies a folder with its content, except links, which could lead anywhere.
+/// Copies a folder with its content, except links, which could point to any place.
 fn tree(from: &Path, to: &Path) -> anyhow::Result<()> {
     let is_folder = fs::symlink_metadata(from).is_ok_and(|data| data.is_dir());
     if !is_folder {

@@ -1,5 +1,5 @@
-//! Joins the reports of the shards of one run into the report that the run would have had without
-//! them. Nothing is run: figures are computed again from the records.
+//! Joins the reports of the shards of one run into the report of an undivided run. No pipeline is run: figures are
+//! computed again from the records.
 
 mod agree;
 mod gather;
@@ -27,8 +27,8 @@ pub(crate) struct MergeRequest {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] that names the shards that are missing, that overlap or that do not belong
-/// together; any other error where a file cannot be read or written.
+/// A [`Misuse`] that names the shards that are missing, that overlap or that do not belong together; any other error if
+/// a file cannot be read or written.
 pub(crate) fn merge(request: &MergeRequest) -> anyhow::Result<Checked> {
     let out = request
         .out
@@ -38,7 +38,7 @@ pub(crate) fn merge(request: &MergeRequest) -> anyhow::Result<Checked> {
     let found = gather::shards(&request.shards, request.registry)?;
     agree::check(&found)?;
     for shard in &found {
-        // The output folder is emptied first, so it must not hold a shard.
+        // The output folder is emptied first, so it must not contain a shard.
         let folder = std::path::absolute(&shard.folder)?;
         if folder.starts_with(&out) {
             return Err(Misuse::new(format!(

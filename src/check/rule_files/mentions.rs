@@ -1,4 +1,4 @@
-//! Finds the files of a repository that a text names, as far as that shows in the text.
+//! Finds the files of a repository that a text names, as far as this can be seen in the text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -8,11 +8,11 @@ use globset::{Glob, GlobMatcher};
 
 /// The variable that names the folder of the configuration.
 const ROOT: &str = "KELVIN_ROOT";
-/// A larger file is not taken for a script.
+/// A larger file is not treated as a script.
 const MOST_READ: u64 = 1 << 20;
-/// How many files are searched; a check that names more counts as reading anything.
+/// How many files are searched; a check that names more is treated as if it read everything.
 const MOST_FILES: usize = 2_000;
-/// The first words of lines that name another module without its file extension.
+/// The keywords with which a line imports another module, without the file extension of the module.
 const OF_IMPORTS: [&str; 8] = [
     "import",
     "from",
@@ -25,7 +25,7 @@ const OF_IMPORTS: [&str; 8] = [
 ];
 /// Words that are rarely meant as a folder of the repository.
 const COMMON: [&str; 8] = ["test", "bin", "lib", "src", "usr", "tmp", "dev", "home"];
-/// Words that show that a program looks for files beside itself.
+/// Words that show that a program lists the files in a folder.
 const OF_LISTINGS: [&str; 12] = [
     "__file__",
     "__dirname",
@@ -40,7 +40,7 @@ const OF_LISTINGS: [&str; 12] = [
     "find",
     "ls",
 ];
-/// Programs that find the files they run by themselves.
+/// Programs that search for the files that they run.
 const OF_TOOLS: [&str; 24] = [
     "pytest",
     "unittest",
@@ -152,7 +152,7 @@ impl<'f> Reached<'f> {
         }
     }
 
-    /// Whether the file itself is named.
+    /// Whether the file itself is named in a text.
     pub(super) fn names(&self, path: &PathBuf) -> bool {
         self.named.contains(path)
     }
@@ -165,7 +165,7 @@ impl<'f> Reached<'f> {
             .collect()
     }
 
-    /// Whether a file lies in a folder that was named as a whole.
+    /// Whether a file is in a folder that was named as a whole.
     pub(super) fn may_read(&self, path: &Path) -> bool {
         path.ancestors()
             .skip(1)
@@ -178,7 +178,7 @@ impl<'f> Reached<'f> {
         let folders = self.named.iter().filter_map(|path| path.parent());
         let is_own = |folder: &&Path| !self.files.below.starts_with(folder);
         let folders: Vec<PathBuf> = folders.filter(is_own).map(Path::to_path_buf).collect();
-        // A program that lists the folder of the configuration may read a check there, but that does not make the check
+        // A program that lists the folder of the configuration may find a check there, but that does not make the check
         // a part of the program.
         let below = self.files.below;
         self.folders.retain(|folder| !below.starts_with(folder));
@@ -186,21 +186,21 @@ impl<'f> Reached<'f> {
         self
     }
 
-    /// Adds a file, and the files that it names.
+    /// Adds a file, and all files that its text names.
     pub(super) fn reach(&mut self, path: &Path) {
         if let Some(path) = self.files.all.get(path) {
             self.add(path);
         }
     }
 
-    /// Searches a file whose text `is_wanted`, without adding the file itself.
+    /// Searches a file if its text `is_wanted`, without adding the file itself.
     pub(super) fn reach_where(&mut self, path: &Path, is_wanted: impl Fn(&str) -> bool) {
         if let Some(text) = self.files.text(path).filter(|text| is_wanted(text)) {
             self.look_through(&text, None);
         }
     }
 
-    /// Searches every file that was named, then the files named there, and so on.
+    /// Searches every named file, then the files that these name, and so on.
     pub(super) fn follow(&mut self) {
         let mut seen = 0;
         while let Some(path) = self.waiting.pop() {
@@ -221,8 +221,9 @@ impl<'f> Reached<'f> {
         }
     }
 
-    /// Adds what a text names. `beside`: the folder of the file with the text, or the folder in which it is run. None
-    /// for a text that is run in a workspace: without the variable, it names files there.
+    /// Adds the files that a text names. `beside`: the folder of the file with the text, or the folder in which it is
+    /// run. None for a text that is run in a workspace: paths in it are relative to the workspace, unless they use the
+    /// variable.
     pub(super) fn look_through(&mut self, text: &str, beside: Option<&Path>) {
         let text: String = text
             .chars()
@@ -261,7 +262,7 @@ impl<'f> Reached<'f> {
         }
     }
 
-    /// Adds the path behind the variable for the folder of the configuration.
+    /// Adds the path that follows the variable for the folder of the configuration.
     fn below_root(&mut self, rest: &str) {
         let mut folder = self.files.below.to_path_buf();
         let mut parts = rest
@@ -287,7 +288,7 @@ impl<'f> Reached<'f> {
         let files = self.files;
         match files.all.get(&folder) {
             Some(path) => self.add(path),
-            // The path is a folder, a link, or a file that is made later.
+            // The path is a folder, a link, or a file that does not exist yet.
             None => {
                 self.folders.insert(folder);
             }
@@ -329,7 +330,7 @@ impl<'f> Reached<'f> {
     }
 
     fn glob(&mut self, name: &str) {
-        // A pattern that matches everything does not say where the files are.
+        // A pattern that matches everything does not show where the files are.
         if name.chars().all(|c| matches!(c, '*' | '?' | '.')) {
             return;
         }
@@ -346,7 +347,7 @@ impl<'f> Reached<'f> {
     }
 }
 
-/// Whether a name is one of the parts of a word.
+/// Whether a name is one of the parts of a path or a dotted name.
 fn is_word(word: &str, name: &str) -> bool {
     let mut parts = word.split(['.', '/', '$']);
     word == name || parts.any(|part| part == name) || name.contains('.') && word.contains(name)

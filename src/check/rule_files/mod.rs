@@ -1,11 +1,11 @@
-//! Finds the files that say what is measured and that a change edits: those that a setting names, and those that a
+//! Finds the files that define what is measured and that a change edits: those that a setting names, and those that a
 //! check reads or runs without a setting.
 //!
-//! Which files a program reads cannot be known without running it, so texts are searched for file names: the command
+//! Without running a program, nobody can know which files it reads. So texts are searched for file names: the command
 //! lines of the checks, every file that they name, and so on. A file that is found by mistake costs another
-//! measurement; a file that is missed is an edit that nobody judges. So a text that names a folder, lists one, or
-//! starts a tool that finds its files by itself counts as reading the whole folder, apart from the known files of the
-//! pipeline.
+//! measurement; a file that is missed is an edit that nobody judges. Therefore some texts count as reading a whole
+//! folder, except the known files of the pipeline: a text that names or lists a folder, and one that starts a tool
+//! which finds its files itself.
 
 mod mentions;
 
@@ -23,7 +23,7 @@ use mentions::{Files, Reached};
 
 /// Labels of files that are reported but not used for a measurement: items, which are compared one by one.
 const OF_ITEMS: [&str; 3] = ["golden set", "corpus", "prompts"];
-/// The label of the file of scenarios. Of its lines, only what is expected says what is measured: the expected value, the
+/// The label of the file of scenarios. Only its expectations define what is measured: the expected value, the
 /// scenario's own invariants, and its template.
 const SCENARIOS: &str = "scenarios";
 /// The label of the template.
@@ -31,7 +31,7 @@ pub(super) const TEMPLATE: &str = "template of the workspace";
 /// The label of any other file.
 const READ: &str = "file that a check reads or runs";
 
-/// A file that says what is measured and that the change edits.
+/// A file that defines what is measured and that the change edits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EditedRule {
     /// The label of the file.
@@ -40,12 +40,12 @@ pub(super) struct EditedRule {
     pub(super) path: PathBuf,
 }
 
-/// What a change does to the files that say what is measured.
+/// The edits of a change in the files that define what is measured.
 #[derive(Debug, Default)]
 pub(super) struct EditedRules {
     /// The files that the change edits.
     pub(super) files: Vec<EditedRule>,
-    /// A file of the template that belongs to the pipeline, where the pipeline lies in the template.
+    /// A file of the template that belongs to the pipeline, if the pipeline is in the template.
     pub(super) pipeline_inside: Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct EditedRules {
 ///
 /// # Errors
 ///
-/// Where the base cannot be read.
+/// Fails if the base cannot be read.
 pub(super) fn edited(
     config: &Config,
     items: &dyn Fn() -> Vec<PathBuf>,
@@ -111,7 +111,7 @@ pub(super) fn edited(
             Some(&SCENARIOS) if !expects_otherwise(config, path, &top, with)? => continue,
             Some(what) => *what,
             None if checks.names(path) && !in_template(path) => READ,
-            // The files of the pipeline are judged by what the pipeline does.
+            // Edits of the pipeline's own files are judged by the behaviour of the pipeline.
             None if !checks.names(path)
                 && (pipeline.names(path) || pipeline.may_read(path) && !in_template(path)) =>
             {
@@ -143,7 +143,7 @@ pub(super) fn edited(
     Ok(found)
 }
 
-/// Whether anything besides settings says what is measured.
+/// Whether the measurement is defined by anything else than settings.
 fn looks(config: &Config) -> bool {
     let mut files = config.measured_files().into_iter();
     files.any(|(what, _)| !OF_ITEMS.contains(&what))
@@ -198,8 +198,8 @@ fn pipeline<'f>(config: &Config, files: &'f Files<'f>) -> Reached<'f> {
     reached.with_neighbours()
 }
 
-/// The files that the commands of pipelines, judges and checks name, and those that such files name in turn, each with its
-/// text. `all`: the files of the repository, relative to `top`; `below`: the folder of the configuration.
+/// The files that the commands of pipelines, judges and checks name, and those that such files name in turn, each with
+/// its text. `all`: the files of the repository, relative to `top`; `below`: the folder of the configuration.
 pub(super) fn scripts(
     config: &Config,
     (top, below): (&Path, &Path),
@@ -228,7 +228,8 @@ fn checks<'f, 's>(
 ) -> Reached<'f> {
     let mut reached = Reached::of(files);
     for command in config.checking_commands() {
-        // A command that is given a file of answers scores it beside the configuration; all others run in a workspace.
+        // A command with a file of answers as its input scores that file beside the configuration; all other commands
+        // run in a workspace.
         match command.contains("{input}") {
             true => reached.look_through(
                 &command.replace("{root}", "$KELVIN_ROOT"),
@@ -252,7 +253,7 @@ fn checks<'f, 's>(
     reached
 }
 
-/// The file of a template that the command of the pipeline names, as `sh agent.sh` does.
+/// The file of a template that is named by the command of the pipeline, as in `sh agent.sh`.
 fn inside(config: &Config, template: &Path) -> Option<String> {
     let mut lines = config.targets().filter_map(|target| target.command_line());
     lines.find_map(|line| {
@@ -265,7 +266,7 @@ fn inside(config: &Config, template: &Path) -> Option<String> {
     })
 }
 
-/// Whether a scenario that both sides have expects something else on the base.
+/// Whether a scenario that exists on both sides has another expectation on the base.
 fn expects_otherwise(
     config: &Config,
     path: &Path,
@@ -304,7 +305,7 @@ fn expects_otherwise(
     Ok(both.any(|(before, after)| before != after))
 }
 
-/// A checkout of a commit with links to the untracked files, for the time of a measurement.
+/// A checkout of a commit with links to the untracked files; it exists during a measurement.
 #[derive(Debug)]
 pub(super) struct Furnished {
     /// Removes the whole folder when it is dropped.
@@ -318,14 +319,14 @@ impl Furnished {
     ///
     /// # Errors
     ///
-    /// Where the commit is not at hand, or the files cannot be written.
+    /// Fails if the commit is not available, or the files cannot be written.
     pub(super) fn of(
         root: &Path,
         commit: Oid,
         with: (Option<&Login>, &Hint),
     ) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
-        // The path without links, so that it is recognised in an output.
+        // The path contains no links, so that it is recognised in an output.
         let into = folder.path().canonicalize()?;
         let root = baseline::furnished(root, commit, &into, with)?;
         Ok(Self {

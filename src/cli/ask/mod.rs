@@ -1,5 +1,5 @@
-//! Questions to a person, one after the other. Each answer is a line that is typed, so that a screen reader, a slow
-//! connection and a script can answer; the trait lets tests answer too.
+//! Asks a person questions one after the other. Each answer is a typed line, so that a screen reader, a slow connection
+//! or a script can answer; the trait also lets tests answer.
 
 #[cfg(test)]
 mod script;
@@ -13,12 +13,12 @@ use kelvin_system::signal;
 #[cfg(test)]
 pub(super) use script::{Script, ScriptedAnswer};
 
-/// Somebody who answers. Every answer may be a [`Stopped`] instead.
+/// Somebody who answers questions. Every answer may also be a [`Stopped`].
 pub(super) trait Ask {
-    /// Shows lines on which the next question depends.
+    /// Shows lines that a person needs for the next question.
     fn show(&self, lines: &[String]);
 
-    /// Asks for a line, again and again until `check` accepts it. An empty line means the default, where there is one.
+    /// Asks for a line until `check` accepts it. An empty line means the default, if there is one.
     fn line(
         &self,
         question: &str,
@@ -42,7 +42,7 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Asks for one of the choices by its number, where an empty line means the default, if there is one; returns its index.
+/// Asks for one of the choices by its number and returns its index. An empty line means the default, if there is one.
 pub(super) fn one(
     ask: &dyn Ask,
     question: &str,
@@ -91,7 +91,7 @@ fn numbered(choices: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// The index of a choice.
+/// Parses the number of a choice into its index.
 fn number(line: &str, choices: usize) -> Result<usize, String> {
     match line.trim().parse::<usize>() {
         Ok(number) if (1..=choices).contains(&number) => Ok(number - 1),
@@ -99,7 +99,7 @@ fn number(line: &str, choices: usize) -> Result<usize, String> {
     }
 }
 
-/// The indices of the choices, each once and in their order.
+/// Parses several numbers into the indices of the choices, without duplicates and in order.
 fn numbers(line: &str, choices: usize) -> Result<Vec<usize>, String> {
     let words = line.split([',', ' ']).filter(|word| !word.is_empty());
     let mut places = words
@@ -121,8 +121,8 @@ fn yes_or_no(line: &str) -> Result<bool, String> {
     }
 }
 
-/// Reads each answer as a line, which the terminal itself lets a person edit until Enter is pressed. `dialoguer` reads
-/// its lines key by key, and ignores Ctrl-D, which ends the input of every other program.
+/// Reads each answer as a line, which the terminal lets a person edit until Enter is pressed. The crate `dialoguer`
+/// reads its lines key by key, and ignores Ctrl-D, which ends the input of every other program.
 pub(super) struct Terminal;
 
 impl Ask for Terminal {
@@ -146,7 +146,7 @@ impl Ask for Terminal {
         };
         loop {
             let typed = read(&prompt).map_err(|error| {
-                // The line of an interrupted question is not yet ended.
+                // The line with the interrupted question has no line break yet.
                 self.show(&[String::new()]);
                 explain(error)
             })?;
@@ -161,7 +161,7 @@ impl Ask for Terminal {
             };
             match complaint {
                 Ok(()) => return Ok(answer.to_owned()),
-                // The check also says what is missing in an empty line.
+                // The check also explains what is wrong with an empty line.
                 Err(complaint) => self.show(&[complaint]),
             }
         }
@@ -172,8 +172,8 @@ fn read(prompt: &str) -> io::Result<String> {
     let mut stderr = anstream::stderr();
     write!(stderr, "{prompt}")?;
     stderr.flush()?;
-    // The whole line is read by this call, which therefore has to wait first. A blocking read would not end at a
-    // signal. A pipe that its writer has closed still has the lines that were written, so it is read without waiting.
+    // Reading a line blocks, and a signal would not end it, so the program first waits for input. A pipe whose writer
+    // has closed it still contains the written lines, so it is read without waiting.
     if io::stdin().is_terminal() && !signal::can_read(io::stdin().as_fd()) {
         return Err(ErrorKind::Interrupted.into());
     }

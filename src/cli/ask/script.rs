@@ -19,7 +19,8 @@ pub(in crate::cli) enum ScriptedAnswer {
 
 use ScriptedAnswer::{Default, One, Several, Stop, Text, Yes};
 
-/// A person who answers from a list, and notes what was shown, offered, and said against an answer.
+/// A simulated person who answers from a list. It records the shown texts, the choices that were offered, and why an
+/// answer was rejected.
 pub(in crate::cli) struct Script {
     pub(in crate::cli) answers: RefCell<VecDeque<ScriptedAnswer>>,
     pub(in crate::cli) shown: RefCell<Vec<String>>,

@@ -85,7 +85,7 @@ enum CalibrateFormat {
     Markdown,
 }
 
-/// Parses a threshold that some scores reach and others do not.
+/// Parses a threshold that some scores reach and others do not reach.
 fn pass(text: &str) -> Result<f64, String> {
     let score: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
     match score > 0.0 && score <= 1.0 {
@@ -170,7 +170,7 @@ fn next(args: &CalibrateArgs, calibrated: &Calibrated) -> String {
             .switch("--no-save", args.no_save)
             .word("--resume")
             .next(),
-        // Nothing was kept for the gate. Where there is a cache, the next trial reuses the calls.
+        // No result was stored for the gate. If there is a cache, the next trial reuses the calls.
         Some(Fitness::Fit) if calibrated.file.is_none() => again().next(),
         Some(Fitness::Fit) => Again::kelvin("check").config(&args.config).next(),
         Some(Fitness::Undecided) => again().next_when(match args.report {
@@ -181,7 +181,7 @@ fn next(args: &CalibrateArgs, calibrated: &Calibrated) -> String {
     }
 }
 
-/// A finished trial is a success, whatever it found; `strict` turns it into a gate.
+/// A finished trial is a success, whatever its result is; with `strict`, the result decides the exit code.
 fn exit(calibrated: &Calibrated, strict: bool) -> Exit {
     match &calibrated.record {
         None => Exit::Interrupted,

@@ -1,4 +1,4 @@
-//! The trial for a terminal and as Markdown, and the sentences that both share.
+//! Renders a trial for a terminal and as Markdown, and writes the sentences that both use.
 
 use std::fmt::Write as _;
 
@@ -6,11 +6,11 @@ use crate::check::Calibrated;
 use kelvin_page::{brief, counted, safe};
 use kelvin_run::judge::trial::{Fitness, Ruling, TrialFigure, TrialRecord};
 
-/// Columns of the names of criteria.
+/// The width of the column with the names of criteria.
 const NAME: usize = 16;
-/// Columns of the names of figures.
+/// The width of the column with the names of figures.
 const FIGURE: usize = 39;
-/// Columns of a line.
+/// The maximum width of a line, in columns.
 const WIDTH: usize = 80;
 
 /// Renders a trial for a terminal.
@@ -72,7 +72,7 @@ pub(super) fn terminal(calibrated: &Calibrated) -> String {
     page
 }
 
-/// A text behind its heading, in lines with the same indentation.
+/// Adds a text after its heading, in lines with the same indentation.
 fn wrapped(page: &mut String, head: &str, text: &str) {
     if text.is_empty() {
         return;
@@ -106,7 +106,7 @@ pub(super) const fn verdict(fitness: Fitness) -> &'static str {
     }
 }
 
-/// The result for a criterion, in a word.
+/// The result for one criterion, as a word.
 pub(super) const fn ruling(ruling: Ruling) -> &'static str {
     match ruling {
         Ruling::Kept => "kept",
@@ -116,7 +116,7 @@ pub(super) const fn ruling(ruling: Ruling) -> &'static str {
     }
 }
 
-/// The extent of the trial.
+/// The number of items and gradings in the trial.
 pub(super) fn scope(record: &TrialRecord) -> String {
     let labelled = match record.labelled {
         0 => "none of them labelled".to_owned(),
@@ -143,7 +143,7 @@ pub(super) fn value(figure: &TrialFigure) -> (String, String) {
     (value, interval)
 }
 
-/// The smallest drop that a gate on this judge could see.
+/// The smallest drop that a gate with this judge could detect.
 pub(super) fn smallest_drop(record: &TrialRecord) -> String {
     let drop = &record.smallest_drop;
     let Some(noise) = drop.noise else {
@@ -214,7 +214,7 @@ pub(super) fn cost(calibrated: &Calibrated) -> String {
 const STOPPED: &str = "The trial was stopped before every grade was in, so nothing is concluded \
                                   and no judgement of the judge is kept; `--resume` goes on with its answers.";
 
-/// The most characters of a text from outside.
+/// How many characters of an external text are shown at most.
 const MOST: usize = 400;
 
 /// Renders a trial as Markdown.

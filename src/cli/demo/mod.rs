@@ -1,5 +1,5 @@
-//! `kelvin demo`: a pipeline, a change that makes it worse, and the verdict on it. It runs the commands that a person
-//! would run, in a repository of its own, and all its output is real.
+//! `kelvin demo`: shows a pipeline, a change that makes it worse, and the verdict. It runs the same commands that a
+//! person would run, in a new repository, and all its output is real.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -26,7 +26,7 @@ const FILES: [(&str, &str); 11] = [
     ("cases/hana.md", include_str!("cases/hana.md")),
 ];
 const PIPELINE: &str = "pipeline.sh";
-/// The line that the change removes, and the one that it adds.
+/// The line that the change removes, and the line that it adds.
 const CHANGE: (&str, &str) = (
     "text=$(cat \"$1\")",
     "text=$(head -c 600 \"$1\")  # a shorter prompt costs less",
@@ -95,7 +95,7 @@ pub(super) fn main(args: &DemoArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// The first free name for a folder.
+/// A name for a folder that does not exist yet.
 fn free() -> PathBuf {
     let names = (2..).map(|number| PathBuf::from(format!("kelvin-demo-{number}")));
     let mut names = std::iter::once(PathBuf::from("kelvin-demo")).chain(names);
@@ -114,7 +114,7 @@ fn begin(folder: &Path) -> anyhow::Result<Repository> {
     Ok(repo)
 }
 
-/// Makes the change, on a branch of its own.
+/// Makes the change, on a separate branch.
 fn change(repo: &Repository, folder: &Path) -> anyhow::Result<()> {
     let file = folder.join(PIPELINE);
     let text = kelvin_base::file::read(&file)?.replace(CHANGE.0, CHANGE.1);

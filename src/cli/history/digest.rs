@@ -88,7 +88,7 @@ pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit>
         name,
         traces,
         login: crate::cli::doctor::login(),
-        // A period does not include its end, and a run that began in this second has to count.
+        // The end of a period is exclusive, and a run that began in this second has to count.
         now: calendar::now() + 1,
     })?;
     let text = rendered(&summary, format)?;
@@ -99,7 +99,7 @@ pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit>
     super::deliver(&text, file, &next(&again, &summary))
 }
 
-/// Where something fell, the next step compares versions; otherwise it shows the course of each metric.
+/// If a metric dropped, the next step compares versions; otherwise it shows how each metric developed.
 fn next(args: &DigestArgs, summary: &Summary) -> Again {
     if let Some(traces) = &args.traces {
         return Again::kelvin("rescore quality").word(traces);
@@ -115,7 +115,7 @@ fn next(args: &DigestArgs, summary: &Summary) -> Again {
     }
 }
 
-/// Whether a path stands for a folder: it is one, or ends with a slash.
+/// Whether a path names a folder: it is a folder, or ends with a slash.
 fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }

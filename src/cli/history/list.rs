@@ -1,4 +1,4 @@
-//! The runs of this machine, for a terminal.
+//! Lists the runs of this machine for a terminal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,11 +11,11 @@ use kelvin_base::cost::Cost;
 use kelvin_page::{counted, duration, safe, used};
 use kelvin_record::{Direction, probe_of};
 
-/// How many metrics have a column of their own, unless every metric is asked for.
+/// How many metrics have a column by default; with an option, all of them have one.
 const COLUMNS: usize = 3;
 
-/// The runs of each configuration, a line each, and then the course of each metric as a line. An axis shows the whole
-/// scale of its metric, so that a small change looks small.
+/// The runs of each configuration, one per line, and then the values of each metric over time as a line. An axis shows
+/// the whole scale of its metric, so that a small change looks small.
 pub(super) fn page(runs: &[ListedRun], releases: &Releases, all: bool, config: &Path) -> String {
     let again = |command| Again::kelvin(command).config(config);
     if runs.is_empty() {
@@ -56,14 +56,14 @@ fn of_configuration(
         .filter(|(_, figure)| all || figure.is_shown_first())
         .map(|(id, _)| id.as_str())
         .collect();
-    // Where the lines shall fit a terminal, the table has room only for metrics that are better when higher; a rate of
-    // failures has its own line below.
+    // If the lines must fit a terminal, the table has room only for metrics that are better when higher; a failure rate
+    // has its own line below.
     let is_value = |id: &&&str| {
         let figure = runs.iter().rev().find_map(|run| run.metrics.get(**id));
         all || figure.is_some_and(|figure| figure.direction == Direction::Higher)
     };
     let mut columns: Vec<&str> = ids.iter().filter(is_value).copied().collect();
-    // What a whole probe comes to says more than a part of it, such as one type of evidence.
+    // The figure of a whole probe is more important than the figure of a part, such as one type of evidence.
     columns.sort_by_key(|id| id.matches('.').count());
     columns.truncate(if all { columns.len() } else { COLUMNS });
     let mut page = format!("{}: {}\n", safe::line(name), counted(runs.len(), "run"));
@@ -132,7 +132,7 @@ fn of_configuration(
     page
 }
 
-/// The verdict of the gate; for a run without one, how it ended if it was not completed.
+/// The verdict of the gate; for a run without a verdict, its ending unless it was completed.
 fn verdict(run: &ListedRun) -> String {
     match (&run.verdict, run.ending.as_str()) {
         (Some(verdict), _) => verdict.words.clone(),

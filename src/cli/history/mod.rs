@@ -1,4 +1,5 @@
-//! `kelvin history`: the runs of this machine, and what every report that was kept tells of a period or a version.
+//! `kelvin history`: lists the runs of this machine, and summarises what the stored reports say about a period or a
+//! version.
 
 mod digest;
 mod list;
@@ -78,8 +79,8 @@ enum ListFormat {
     Markdown,
 }
 
-/// Records a check, unless that was turned off. A history that cannot be written leads to a notice only: the check is
-/// valid without it.
+/// Records a check, unless recording was turned off. If the history cannot be written, there is only a notice: the
+/// check is valid without it.
 pub(super) fn record(registry: Registry, config: &Path, report: &Report, off: bool) {
     if !off {
         warn(check::record(registry, config, report));
@@ -93,7 +94,7 @@ pub(super) fn record_eval(report: &Report, off: bool) {
     }
 }
 
-/// Warns that something could not be recorded: the measurement is valid without it.
+/// Warns that a run could not be recorded: the measurement is valid without the record.
 pub(super) fn warn(recorded: anyhow::Result<()>) {
     if let Err(error) = recorded {
         let text = safe::lines(&format!("{error:#}"));
@@ -117,7 +118,7 @@ pub(super) fn main(args: HistoryArgs, registry: Registry) -> anyhow::Result<Exit
     }
 }
 
-/// Lists the runs of this machine, or writes the page of all stored ones.
+/// Lists the runs of this machine, or writes the page of all stored runs.
 fn list(args: ListArgs, registry: Registry) -> anyhow::Result<Exit> {
     let out = args.out.clone();
     let next = Again::kelvin("view").config(&args.config);
@@ -142,7 +143,7 @@ fn deliver(text: &str, out: Option<PathBuf>, next: &Again) -> anyhow::Result<Exi
     Ok(Exit::Passed)
 }
 
-/// The runs of this machine.
+/// The list of the runs of this machine.
 fn listed(args: &ListArgs) -> anyhow::Result<String> {
     if args.name.is_some() || !args.metrics.is_empty() {
         return Err(

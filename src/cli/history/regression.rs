@@ -75,7 +75,7 @@ pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<E
         TextOrJson::Json => serde_json::to_string_pretty(&compared)? + "\n",
         TextOrJson::Text => page(&compared) + &next(&again, &compared),
     });
-    // A version without any measurement has shown nothing, so it does not pass.
+    // A version without any measurement has proved nothing, so it does not pass.
     let passes = !compared.rows.is_empty() && compared.rows.iter().all(|row| row.standing.passes());
     Ok(match fail_on_regression && !passes {
         true => Exit::GateFailed,
@@ -86,7 +86,7 @@ pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<E
 /// The next step after a comparison of versions.
 fn next(args: &RegressionArgs, compared: &Compared) -> String {
     if let Some(traces) = &args.traces {
-        // This shows the scores of every version, and of its failed traces.
+        // This command shows the scores of every version, including those of its failed traces.
         return Again::kelvin("rescore quality").word(traces).next();
     }
     let again = |command| Again::kelvin(command).config(&args.config);
@@ -153,7 +153,7 @@ fn page(compared: &Compared) -> String {
     page
 }
 
-/// The unit of a row.
+/// The name of a row's unit.
 fn unit(row: &RegressionRow) -> &str {
     row.unit.as_deref().unwrap_or("(the whole run)")
 }

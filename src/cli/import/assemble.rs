@@ -1,4 +1,4 @@
-//! Makes one case of each trace: the input of its root, and the passages that were found on the way.
+//! Makes one case from each trace: the input of its root span, and the passages that were found during the trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,35 +8,35 @@ use super::messages;
 use super::span::{RecordedSpan, says_something};
 use kelvin_page::counted;
 
-/// The names of the fields that an import makes.
+/// The names of the fields that an import creates.
 const MESSAGES: &str = "messages";
 pub(super) const PASSAGES: &str = "passages";
 pub(super) const INPUT: &str = "input";
 
-/// A case that can be made of a trace.
+/// A case that can be made from a trace.
 #[derive(Debug, Default)]
 pub(super) struct TraceCase {
     pub(super) id: String,
     /// When the trace began, in nanoseconds since the epoch.
     pub(super) start: Option<i128>,
-    /// The name of its root.
+    /// The name of its root span.
     pub(super) name: String,
-    /// What a pipeline is given.
+    /// The input fields for a pipeline.
     pub(super) fields: Map<String, Value>,
-    /// What was answered in production. It is no label and no input.
+    /// The answer in production. It is neither a label nor an input.
     pub(super) answer: Option<Value>,
-    /// What a person has to know of it.
+    /// Remarks about the case for the user.
     pub(super) remarks: Vec<String>,
 }
 
-/// A trace of which no case is made.
+/// A trace from which no case is made.
 #[derive(Debug)]
 pub(super) struct UnusedTrace {
     pub(super) id: String,
     pub(super) why: String,
 }
 
-/// The cases of all traces, by their time, and the traces of which none can be made.
+/// The cases of all traces, sorted by time, and the traces from which no case can be made.
 pub(super) fn cases(
     spans: Vec<RecordedSpan>,
     with_errors: bool,
@@ -45,7 +45,7 @@ pub(super) fn cases(
     let mut order = BTreeMap::new();
     for (place, span) in spans.into_iter().enumerate() {
         let trace = traces.entry(span.trace.clone()).or_default();
-        // The same span may be in two requests, the second time with more in it.
+        // Two requests may contain the same span, and the second copy may have more data.
         let is_more = trace
             .get(&span.id)
             .is_none_or(|known| known.input.is_none() && known.found.texts.is_empty());
@@ -72,7 +72,7 @@ pub(super) fn cases(
     (cases, unused)
 }
 
-/// The spans of a trace by how far they are from its root, and what is odd about its roots.
+/// The spans of a trace, grouped by their distance from the root, and notes about anything unusual in its roots.
 fn levels(spans: &[RecordedSpan]) -> (Vec<Vec<&RecordedSpan>>, Option<String>) {
     let ids: BTreeSet<&str> = spans.iter().map(|span| &*span.id).collect();
     let has_trace = spans.iter().any(|span| span.is_trace);
@@ -130,11 +130,11 @@ fn levels(spans: &[RecordedSpan]) -> (Vec<Vec<&RecordedSpan>>, Option<String>) {
     (levels, odd)
 }
 
-/// The case of one trace, whose spans are in the order of time.
+/// The case of one trace, whose spans are sorted by time.
 ///
 /// # Errors
 ///
-/// Why there is none.
+/// Fails with the reason why there is no case.
 fn case(spans: &[RecordedSpan], with_errors: bool) -> Result<TraceCase, String> {
     let (levels, odd) = levels(spans);
     let all = || levels.iter().flatten().copied();
@@ -158,7 +158,7 @@ fn case(spans: &[RecordedSpan], with_errors: bool) -> Result<TraceCase, String> 
         remarks: odd.into_iter().collect(),
         ..TraceCase::default()
     };
-    // The record of a whole trace says nothing of errors, but its first level does.
+    // The span that stands for the whole trace records no errors, but the spans below it do.
     let first = levels
         .get(1)
         .into_iter()
@@ -194,7 +194,8 @@ fn case(spans: &[RecordedSpan], with_errors: bool) -> Result<TraceCase, String> 
     take_input(&mut case, chosen)?;
     take_passages(&mut case, spans);
     case.answer = root.output.as_ref().or(chosen.output.as_ref()).map(answer);
-    // An agent may be given what it has answered before. A short answer, such as a class, stands in many inputs by chance.
+    // The input of an agent may contain one of its own earlier answers. A short answer, such as a class, occurs in many
+    // inputs by chance.
     const TELLING: usize = 24;
     if let Some(Value::String(answer)) = &case.answer
         && answer.len() >= TELLING
@@ -206,7 +207,7 @@ fn case(spans: &[RecordedSpan], with_errors: bool) -> Result<TraceCase, String> 
     Ok(case)
 }
 
-/// Takes what the pipeline was given.
+/// Copies the input of the pipeline from a span into the case.
 fn take_input(case: &mut TraceCase, span: &RecordedSpan) -> Result<(), String> {
     let mut left_out = 0;
     let mut unanswered = |value: &Value| {
@@ -241,7 +242,7 @@ fn take_input(case: &mut TraceCase, span: &RecordedSpan) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes the passages that were found, each once: a search within a search has them twice.
+/// Copies the retrieved passages into the case, without duplicates: a search within a search records them twice.
 fn take_passages(case: &mut TraceCase, spans: &[RecordedSpan]) {
     let reranked = spans
         .iter()
@@ -274,7 +275,7 @@ fn take_passages(case: &mut TraceCase, spans: &[RecordedSpan]) {
     case.fields.insert(PASSAGES.to_owned(), Value::Array(texts));
 }
 
-/// What was answered: of messages, the text of the last one.
+/// The answer in an output; for a list of messages, the text of the last one.
 fn answer(output: &Value) -> Value {
     let last = messages::conversation(output).and_then(|messages| messages.into_iter().next_back());
     match last {
@@ -283,7 +284,7 @@ fn answer(output: &Value) -> Value {
     }
 }
 
-/// Whether a text stands in any text of an object.
+/// Whether a text occurs in any text of an object.
 fn holds(fields: &Map<String, Value>, text: &str) -> bool {
     fn within(value: &Value, text: &str) -> bool {
         match value {

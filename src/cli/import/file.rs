@@ -1,4 +1,5 @@
-//! Reads the JSON values of a file, a line at a time where each line is one, so that a file may be as large as it is.
+//! Reads the JSON values of a file. If each line is one value, only one line is in memory at a time, so a file may have
+//! any size.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -9,22 +10,23 @@ use serde_json::Value;
 use kelvin_base::exit::Misuse;
 use kelvin_page::safe;
 
-/// A part of a file that is no trace.
+/// A part of a file that is not a trace.
 #[derive(Debug)]
 pub(super) struct UnreadPart {
-    /// The file and the line.
+    /// The file and the line of the part.
     pub(super) place: String,
     pub(super) why: String,
 }
 
-/// The largest single value: it is held in memory several times.
+/// The largest single value in bytes: a value is held in memory several times.
 const LARGEST: u64 = 1 << 30;
 
-/// Hands on each value of a file with the place where it begins. What is no JSON, and what `take` refuses, is noted.
+/// Passes each value of a file to `take`, with the position where it begins. Text that is not JSON, and values that
+/// `take` rejects, are noted.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the file cannot be read, or is no JSON at all.
+/// A [`Misuse`] if the file cannot be read, or contains no JSON at all.
 pub(super) fn each_value(
     path: &Path,
     unread: &mut Vec<UnreadPart>,
@@ -64,12 +66,12 @@ pub(super) fn each_value(
             ))
             .help("write one request a line, as the file exporter of the collector does"));
         }
-        // With its end, a text that is cut off would seem to hold a line end.
+        // If its line break stayed, a truncated text would look as if it contained a line break.
         line.truncate(line.trim_ascii_end().len());
         if line.is_empty() {
             continue;
         }
-        // Where the first value goes on behind its line, the file is one value.
+        // If the first value continues after its line, the whole file is one value.
         let goes_on = |line: &[u8]| {
             let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(line);
             parsed.is_err_and(|error| error.is_eof())
@@ -94,7 +96,7 @@ pub(super) fn each_value(
         ))
         .help("write one request or trace a line: such a file may be as large as it is"));
     }
-    // Several values may follow each other, as where the SDK prints spans over many lines.
+    // Several values may follow each other, e.g. when the SDK prints each span over many lines.
     let mut values = serde_json::Deserializer::from_slice(&line).into_iter::<Value>();
     let (mut number, mut counted) = (1, 0);
     loop {
@@ -111,7 +113,7 @@ pub(super) fn each_value(
         match value {
             Ok(value) => hand_on(number, Ok(value)),
             Err(error) if counted == 0 => {
-                // The first of many lines may be cut off.
+                // The first of several lines may be truncated.
                 let lines = (1..).zip(line.split(|byte| *byte == b'\n'));
                 let parsed =
                     lines.map(|(number, line)| (number, serde_json::from_slice::<Value>(line)));
@@ -146,7 +148,7 @@ pub(super) fn each_value(
     }
 }
 
-/// What is wrong with a value, without the place in it, which the message has already.
+/// The problem of a value, without its position, because the message already has one.
 fn broken(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let end = text.rfind(" at line ").unwrap_or(text.len());
@@ -156,7 +158,7 @@ fn broken(error: &serde_json::Error) -> String {
     }
 }
 
-/// Refuses files of another kind by their first bytes.
+/// Rejects files of another format by their first bytes.
 fn recognise(shown: &str, begin: &[u8]) -> Result<(), Misuse> {
     let (what, help) = match begin {
         [0x1f, 0x8b, ..] => ("it is compressed (gzip)", "unpack it first: `gunzip FILE`"),

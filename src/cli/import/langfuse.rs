@@ -1,15 +1,16 @@
-//! Traces as Langfuse exports them: with their observations, or observations alone, by its page, its API or its files.
+//! Reads traces in the export formats of Langfuse (web page, API or files): traces with their observations, or
+//! observations alone.
 
 use serde_json::Value;
 
 use super::messages;
 use super::span::{FoundDocuments, RecordedSpan, first_keys, meant, moment, says_something};
 
-/// Takes all traces and observations of a value.
+/// Collects all traces and observations in a value.
 ///
 /// # Errors
 ///
-/// Why there is none in it.
+/// Fails with the reason why the value contains none.
 pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), String> {
     if let Value::Array(values) = value {
         let refused: Vec<String> = values
@@ -30,7 +31,7 @@ pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), S
             "no trace in it; a trace is an object with `id`, `input` and `observations`".to_owned(),
         );
     };
-    // A page of the API.
+    // The value is a page of the API.
     if let Some(page @ Value::Array(_)) = fields.get("data") {
         return take(page, spans);
     }
@@ -98,7 +99,7 @@ pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), S
         items.is_some_and(|items| items.iter().all(|item| item.get("page_content").is_some()))
     };
     match output {
-        // Before Langfuse had a type for it, a search was a span like others.
+        // Before Langfuse had an observation type for a search, it was recorded as a general span.
         Ok(output) if kind == "retriever" || of_trace.is_some() && is_list(&output) => {
             span.is_step = true;
             span.found = FoundDocuments::of_output(&output);
@@ -107,7 +108,7 @@ pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), S
         Err(why) if kind == "retriever" => span.found.cut = Some(format!("the documents: {why}")),
         Err(_) => {}
     }
-    // The interface of OpenAI is recorded with its messages in a field.
+    // A call of the OpenAI interface is recorded with its messages in a field.
     if let Some(Value::Object(fields)) = &span.input
         && kind == "generation"
         && let Some(messages) = fields
@@ -119,7 +120,7 @@ pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), S
     spans.push(span);
     observations().try_for_each(|found| {
         let mut inside = found.clone();
-        // A file of one trace need not say in each part which it is.
+        // If a file has only one trace, its parts need not name the trace.
         if let Value::Object(fields) = &mut inside {
             let has_own = ["traceId", "trace_id"]
                 .iter()

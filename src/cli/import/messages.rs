@@ -1,22 +1,22 @@
-//! Conversations in the forms of those who record them, as the one form that cases have: messages with `role` and
-//! `content`.
+//! Converts conversations from the formats of several recording tools into the format of cases: messages with `role`
+//! and `content`.
 
 use serde_json::{Map, Value};
 
 /// The messages of a value, if it is a conversation.
 pub(super) fn conversation(value: &Value) -> Option<Vec<Value>> {
     let items = value.as_array().filter(|items| !items.is_empty())?;
-    // LangChain records a batch of one conversation.
+    // LangChain records a batch that contains one conversation.
     if let [Value::Array(_)] = items.as_slice() {
         return conversation(&items[0]);
     }
     items.iter().map(message).collect()
 }
 
-/// A message in the one form; none where a value is none.
+/// A message in the format of cases; none if a value is not a message.
 fn message(value: &Value) -> Option<Value> {
     let object = value.as_object()?;
-    // LangChain: the fields of the message stand in one of it, whose class is its sender.
+    // LangChain: the fields of the message are in its field `kwargs`, and its class names the sender.
     let object = match object.get("kwargs").or_else(|| object.get("data")) {
         Some(Value::Object(inside)) if inside.contains_key("content") => inside,
         _ => object,
@@ -58,7 +58,7 @@ fn message(value: &Value) -> Option<Value> {
     Some(Value::Object(message))
 }
 
-/// The texts of parts, with a blank line between two of them; none where a part is no text.
+/// The texts of all parts, separated by blank lines; none if a part is not a text.
 pub(super) fn joined(parts: &[Value]) -> Option<String> {
     let texts = parts.iter().map(|part| match part {
         Value::String(text) => Some(text.as_str()),
@@ -75,8 +75,8 @@ pub(super) fn joined(parts: &[Value]) -> Option<String> {
     texts.map(|texts| texts.join("\n\n"))
 }
 
-/// The messages up to the last one of the user and the instructions right behind it, and how many are left out: a
-/// pipeline is to write those itself.
+/// The messages up to the last message of the user, including the instructions right after it, and how many messages
+/// are left out: the pipeline should write those itself.
 pub(super) fn unanswered(mut messages: Vec<Value>) -> (Vec<Value>, usize) {
     let is_of = |message: &Value, roles: &[&str]| {
         message["role"]

@@ -1,4 +1,4 @@
-//! `kelvin import`: traces of production become cases, after a list that a person reads.
+//! `kelvin import`: makes cases from traces of production, after a person has read a list of them.
 
 mod assemble;
 mod file;
@@ -78,13 +78,13 @@ pub(super) struct ImportArgs {
 pub(super) fn main(args: ImportArgs) -> anyhow::Result<Exit> {
     let mut list = Vec::new();
     let next = import(&args, &mut list);
-    // Why there is no case stands in the list.
+    // The list says why there is no case.
     super::say_remark(&String::from_utf8_lossy(&list));
     super::say(&next?.next());
     Ok(Exit::Passed)
 }
 
-/// Lists the cases that can be made, writes them where that was asked for, and returns the next step.
+/// Lists the cases that can be made, writes them if that was requested, and returns the next step.
 fn import(args: &ImportArgs, out: &mut dyn Write) -> anyhow::Result<Again> {
     if let Some(other) = args
         .others
@@ -186,7 +186,7 @@ fn import(args: &ImportArgs, out: &mut dyn Write) -> anyhow::Result<Again> {
         .fold(init, |init, name| init.flag("--governing-type", name)))
 }
 
-/// The error of a file that no flag names.
+/// The error for a file that needs no flag to name it.
 fn needs_none(file: &Path) -> Misuse {
     let shown = safe::line(&file.display().to_string());
     let is_records = RowForm::of_file(file).is_some();
@@ -199,7 +199,7 @@ fn needs_none(file: &Path) -> Misuse {
     }
 }
 
-/// Reads all spans.
+/// Reads all spans of all files.
 fn read(
     args: &ImportArgs,
     unread: &mut Vec<UnreadPart>,
@@ -224,7 +224,7 @@ fn read(
     ))
 }
 
-/// The first of these names that no case has as a field.
+/// The first of the given names that no case uses for a field.
 fn free_field(cases: &[TraceCase], names: &[&str]) -> String {
     let is_free = |name: &&&str| cases.iter().all(|case| !case.fields.contains_key(**name));
     names
@@ -234,11 +234,11 @@ fn free_field(cases: &[TraceCase], names: &[&str]) -> String {
         .map_or_else(String::new, |name| (*name).to_owned())
 }
 
-/// Takes fields out of all cases.
+/// Removes fields from all cases.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where no case has such a field.
+/// A [`Misuse`] if no case has one of the fields.
 fn drop_fields(cases: &mut [TraceCase], fields: &[String]) -> Result<(), Misuse> {
     for field in fields {
         let parts: Vec<String> = match field.strip_prefix('/') {
@@ -273,7 +273,7 @@ fn drop_fields(cases: &mut [TraceCase], fields: &[String]) -> Result<(), Misuse>
     Ok(())
 }
 
-/// Takes a field out of an object, or out of every object of a list on the way to it.
+/// Removes a field from an object, or from every object in a list on the path to it.
 fn remove(fields: &mut Map<String, Value>, parts: &[String]) -> bool {
     match parts {
         [] => false,
@@ -292,7 +292,7 @@ fn remove(fields: &mut Map<String, Value>, parts: &[String]) -> bool {
     }
 }
 
-/// Puts all traces on the list, without what the rules find. From here on nothing else is shown or written.
+/// Puts all traces on the list after removing what the rules find. Later steps show and write only this list.
 fn redact(
     args: &ImportArgs,
     cases: Vec<TraceCase>,
@@ -353,7 +353,7 @@ fn redact(
     list.values = redactor.values();
 }
 
-/// The id of a trace as a name of a case. What an SDK draws is no private value, whatever digits are in it.
+/// The id of a trace as the name of a case. An id that an SDK generates is not private, whatever digits it contains.
 fn clean_id(id: &str, redactor: &mut Redactor) -> String {
     let is_drawn = id.len() >= 32
         && id
@@ -365,11 +365,11 @@ fn clean_id(id: &str, redactor: &mut Redactor) -> String {
     }
 }
 
-/// Leaves out the traces that somebody named.
+/// Leaves out the traces that a person has named.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where no trace, or more than one, begins with such an id.
+/// A [`Misuse`] if no trace, or more than one, begins with one of the given ids.
 fn leave_out(ids: &[String], list: &mut ReviewList) -> Result<(), Misuse> {
     for id in ids {
         let cases = list.cases.iter().map(|case| &case.id);
@@ -406,7 +406,7 @@ fn leave_out(ids: &[String], list: &mut ReviewList) -> Result<(), Misuse> {
     Ok(())
 }
 
-/// The same import, which writes.
+/// The command for the same import that also writes the cases.
 fn again(args: &ImportArgs) -> Again {
     let mut again = Again::kelvin("import");
     for file in &args.otlp {

@@ -1,4 +1,4 @@
-//! Spans as OTLP/JSON has them: requests of the protocol, one in a file or one a line, or spans alone, as the SDK prints
+//! Reads spans in OTLP/JSON: requests of the protocol, one per file or one per line, or single spans as the SDK prints
 //! them.
 
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 use super::messages;
 use super::span::{FoundDocuments, RecordedSpan, first_keys, meant, moment, says_something};
 
-/// Takes all spans of a value.
+/// Collects all spans in a value.
 ///
 /// # Errors
 ///
-/// Why there is none in it.
+/// Fails with the reason why the value contains none.
 pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), String> {
     let before = spans.len();
     let mut refused = 0;
@@ -48,7 +48,8 @@ pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), S
     })
 }
 
-/// What holds spans, from the outside to the inside; each in both spellings of the protocol, and in those of others.
+/// The nested keys that contain spans, from the outside to the inside, in both spellings of the protocol and in those
+/// of other tools.
 const ROOMS: [&[&str]; 4] = [
     &["resourceSpans", "resource_spans", "batches"],
     &[
@@ -81,7 +82,7 @@ fn walk(value: &Value, spans: &mut Vec<RecordedSpan>, refused: &mut usize) {
     }
 }
 
-/// The first of these fields that an object has.
+/// The value of the first of the given fields that the object has.
 fn field<'a>(value: &'a Value, names: &[&str]) -> Option<&'a Value> {
     names.iter().find_map(|name| value.get(*name))
 }
@@ -134,7 +135,7 @@ fn span(value: &Value) -> Option<RecordedSpan> {
         )
     });
     let (input, cut) = match input(&attributes, &events) {
-        // A list that is spread over many attributes may lack one of them.
+        // A list that is split over many attributes may lack one of them.
         Ok(Some((input, is_spread))) => (Some(input), incomplete.clone().filter(|_| is_spread)),
         Ok(None) => (None, incomplete.clone()),
         Err(why) => (None, Some(why)),
@@ -149,7 +150,7 @@ fn span(value: &Value) -> Option<RecordedSpan> {
     Some(span)
 }
 
-/// An id as hexadecimal digits. A general writer of protocol buffers makes base64 of it.
+/// An id as hexadecimal digits. A generic writer of protocol buffers encodes it in base64.
 fn id(value: &Value) -> Option<String> {
     let text = value.as_str()?.trim();
     let text = text.strip_prefix("0x").unwrap_or(text);
@@ -206,7 +207,7 @@ fn any(value: &Value) -> Value {
         return Value::Null;
     };
     match &**kind {
-        // A whole number of 64 bits is a text in the protocol.
+        // The protocol writes a 64-bit integer as a string.
         "intValue" | "int_value" => {
             let number = inside.as_str().and_then(|text| text.parse::<i64>().ok());
             number.map_or_else(|| inside.clone(), Value::from)
@@ -256,7 +257,7 @@ impl Events {
         events.map(|(_, attributes)| attributes)
     }
 
-    /// The messages of the events of the older conventions, an event each.
+    /// The messages in the events of the older conventions, one message per event.
     fn messages(&self) -> Result<Vec<Value>, String> {
         let mut found = Vec::new();
         for (name, attributes) in &self.0 {
@@ -288,7 +289,7 @@ impl Events {
     }
 }
 
-/// Lists that are spread over many attributes, as `llm.input_messages.0.message.role`: the objects of the list.
+/// Joins a list that is split over many attributes, such as `llm.input_messages.0.message.role`, into its objects.
 fn spread(attributes: &Attributes, list: &str, inside: &str) -> Vec<Map<String, Value>> {
     let mut items: BTreeMap<usize, Map<String, Value>> = BTreeMap::new();
     for (name, value) in attributes.range(format!("{list}.")..) {
@@ -312,7 +313,7 @@ fn spread(attributes: &Attributes, list: &str, inside: &str) -> Vec<Map<String, 
     items.into_values().collect()
 }
 
-/// Messages that are spread over many attributes. The parts of one are spread once more.
+/// Joins messages that are split over many attributes. The parts of one message are split again.
 fn spread_messages(attributes: &Attributes, list: &str, inside: &str) -> Vec<Value> {
     let messages = spread(attributes, list, inside).into_iter().map(|fields| {
         let fields: Attributes = fields.into_iter().collect();
@@ -342,7 +343,7 @@ fn spread_messages(attributes: &Attributes, list: &str, inside: &str) -> Vec<Val
     messages.collect()
 }
 
-/// Attributes that hold the whole input of a span, by the tools that write them.
+/// Attributes that contain the whole input of a span, ordered by the tools that write them.
 const INPUTS: [&str; 7] = [
     "langfuse.trace.input",
     "langfuse.observation.input",
@@ -353,7 +354,7 @@ const INPUTS: [&str; 7] = [
     "ai.prompt",
 ];
 
-/// The same for what came out.
+/// Attributes that contain the whole output of a span.
 const OUTPUTS: [&str; 7] = [
     "langfuse.trace.output",
     "langfuse.observation.output",
@@ -364,11 +365,11 @@ const OUTPUTS: [&str; 7] = [
     "ai.response.object",
 ];
 
-/// The input of a span, and whether it is spread over many attributes or events.
+/// The input of a span, and whether it is split over many attributes or events.
 ///
 /// # Errors
 ///
-/// Why it is not whole.
+/// Fails with the reason why the input is incomplete.
 fn input(attributes: &Attributes, events: &Events) -> Result<Option<(Value, bool)>, String> {
     let details = events.named("gen_ai.client.inference.operation.details");
     for source in std::iter::once(attributes).chain(details) {
@@ -414,7 +415,7 @@ fn input(attributes: &Attributes, events: &Events) -> Result<Option<(Value, bool
         let is_json = name == "input.value"
             && text(attributes, "input.mime_type") == Some("application/json");
         let value = meant(value, is_json).map_err(|why| format!("`{name}`: {why}"))?;
-        // OpenLLMetry has the arguments of a call beside what else it knows of it.
+        // OpenLLMetry records the arguments of a call together with other data about it.
         let value = match (name, value) {
             ("traceloop.entity.input", Value::Object(mut fields))
                 if fields.contains_key("inputs") =>
@@ -430,7 +431,7 @@ fn input(attributes: &Attributes, events: &Events) -> Result<Option<(Value, bool
     Ok(None)
 }
 
-/// What a span put out; a part of it where it is not whole.
+/// The output of a span; only a part of it if it is incomplete.
 fn output(attributes: &Attributes, events: &Events) -> Option<Value> {
     let details = events.named("gen_ai.client.inference.operation.details");
     let sources = std::iter::once(attributes).chain(details);
@@ -465,7 +466,7 @@ fn output(attributes: &Attributes, events: &Events) -> Option<Value> {
     choice.or_else(completion).or_else(whole)
 }
 
-/// The documents that a span has found.
+/// The documents that the search of a span returned.
 fn documents(attributes: &Attributes, events: &Events, kind: &str) -> FoundDocuments {
     let mut found = FoundDocuments::default();
     for (list, reranked) in [

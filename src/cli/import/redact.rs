@@ -1,5 +1,5 @@
-//! Replaces what is private in a text by what it is: an address of e-mail by `[email 1]`, and the same address by the
-//! same words wherever it stands. What has no form, such as a name, is found by no rule.
+//! Replaces private data in a text by its kind: an e-mail address becomes `[email 1]`, and the same address becomes the
+//! same words wherever it occurs. No rule can find data without a fixed form, such as a name.
 
 use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
@@ -43,7 +43,7 @@ impl ShippedRule {
         }
     }
 
-    /// A value in the one form of all ways to write it.
+    /// A value in a normal form that is the same for all ways to write it.
     fn plain(self, value: &str) -> String {
         match self {
             Self::Email => value
@@ -76,7 +76,7 @@ impl OwnRedaction {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// Fails with a message that says why the rule is wrong.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (name, pattern) = text
             .split_once('=')
@@ -105,28 +105,28 @@ impl OwnRedaction {
         })
     }
 
-    /// The form of the command line.
+    /// The form in which a rule is written on the command line.
     pub(super) fn written(&self) -> String {
         format!("{}={}", self.name, self.pattern)
     }
 }
 
-/// How often each rule has found something.
+/// How often each rule has matched.
 pub(super) type RuleCounts = BTreeMap<String, usize>;
 
-/// Replaces what its rules find, the same value by the same words.
+/// Replaces the text that its rules match; the same text is always replaced by the same words.
 #[derive(Debug, Default)]
 pub(super) struct Redactor {
     own: Vec<OwnRedaction>,
     shipped: Vec<ShippedRule>,
-    /// The number of each value, by the rule and the value in its plain form.
+    /// The number of each value, by rule and normal form.
     known: BTreeMap<(String, String), usize>,
-    /// The highest number that a rule has given, or that stood in a text before.
+    /// The highest number that each rule has used, or that already occurred in a text.
     last: BTreeMap<String, usize>,
 }
 
 impl Redactor {
-    /// The rules of a run.
+    /// A redactor with the rules of a run.
     pub(super) fn new(own: &[OwnRedaction], kept: &[ShippedRule]) -> Self {
         let shipped = ShippedRule::value_variants().iter().copied();
         Self {
@@ -136,7 +136,7 @@ impl Redactor {
         }
     }
 
-    /// Keeps numbers that stand in a text already, such as `[email 4]`, from being given to another value.
+    /// Makes sure that numbers that already occur in a text, such as `[email 4]`, are not used for another value.
     pub(super) fn reserve(&mut self, text: &str) {
         for found in PLACEHOLDER.captures_iter(text) {
             let number: usize = found[2].parse().unwrap_or_default();
@@ -154,7 +154,7 @@ impl Redactor {
         values
     }
 
-    /// A text without what the rules find.
+    /// A copy of a text in which everything that the rules find is replaced.
     pub(super) fn text(&mut self, text: &str, counts: &mut RuleCounts) -> String {
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         for (order, rule) in self.own.iter().enumerate() {
@@ -169,7 +169,8 @@ impl Redactor {
             return text.to_owned();
         }
         found.sort_by(|(one, _), (two, _)| one.start.cmp(&two.start).then(two.end.cmp(&one.end)));
-        // What overlaps is replaced together, so that no end of it is left, under the rule that comes first.
+        // Overlapping matches are replaced as one match, so that no part of them is left; the name comes from the first
+        // rule.
         let mut joined: Vec<(Range<usize>, usize)> = Vec::new();
         for (span, order) in found {
             match joined.last_mut() {
@@ -207,7 +208,7 @@ impl Redactor {
         format!("[{name} {number}]")
     }
 
-    /// A value without what the rules find in any of its texts, names of fields and numbers.
+    /// A copy of a value in which everything is replaced that the rules find in its texts, field names and numbers.
     pub(super) fn value(&mut self, value: Value, counts: &mut RuleCounts) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text, counts)),
@@ -227,7 +228,7 @@ impl Redactor {
         }
     }
 
-    /// The fields of an object likewise. What a field is called may say that its text is a key.
+    /// Does the same for the fields of an object. The name of a field may show that its text is a key.
     pub(super) fn fields(
         &mut self,
         fields: Map<String, Value>,
@@ -254,7 +255,7 @@ impl Redactor {
     }
 }
 
-/// A text in which no number tells two values apart, to compare what was redacted in two runs.
+/// A text without the numbers of the placeholders, for comparing texts that were redacted in two runs.
 pub(super) fn without_numbers(text: &str) -> String {
     PLACEHOLDER.replace_all(text, "[$1]").into_owned()
 }
@@ -265,11 +266,11 @@ fn pattern(text: &str) -> Regex {
 
 static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([a-z0-9_]+) ([0-9]{1,9})\]"));
 
-/// Sites may stand in any script; `@` may be written as in an address of the web or as in JSON.
+/// A domain name may be in any script; `@` may be encoded as in a URL or in JSON.
 static EMAIL: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\w[\w.+'~%-]*(?:@|%40|\\u0040)[\w-]+(?:\.[\w-]+)*\.[\w-]*\w"));
 
-/// A word that says that what follows is a key.
+/// A word that says that a key follows.
 static NAMED_KEY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"(?i)(?:password|passwd|passphrase|passwort|pwd|secret|api[_ -]?key|access[_ -]?key|access[_ -]?token|auth[_ -]?token|token)["']?\s*(?:[:=]|\bis\b)\s*["']?([^\s"',;<>]{6,})"#,
@@ -286,7 +287,7 @@ fn keys(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = mask::key_forms(text).collect();
     for named in NAMED_KEY.captures_iter(text) {
         let Some(value) = named.get(1) else { continue };
-        // A word alone is none: "the password is wrong", "token: optional".
+        // A plain word is not a key: "the password is wrong", "token: optional".
         let is_mixed = |value: &str| {
             value
                 .chars()
@@ -299,7 +300,7 @@ fn keys(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// What may stand between two groups of a number: spaces and hyphens, those that keep a line together too.
+/// Whether a character may separate two groups of a number: a space or a hyphen, including non-breaking forms.
 const fn is_between(sign: char) -> bool {
     matches!(
         sign,
@@ -307,7 +308,8 @@ const fn is_between(sign: char) -> bool {
     )
 }
 
-/// The groups of letters and digits of a text, and whether only one sign stands between a group and the one before it.
+/// The groups of letters and digits in a text, and whether each group follows the previous one after a single
+/// separator.
 fn groups(text: &str, is_part: impl Fn(char) -> bool) -> Vec<(Range<usize>, bool)> {
     let mut groups: Vec<(Range<usize>, bool)> = Vec::new();
     let mut open: Option<usize> = None;
@@ -336,7 +338,7 @@ fn groups(text: &str, is_part: impl Fn(char) -> bool) -> Vec<(Range<usize>, bool
     groups
 }
 
-/// The longest runs of groups that are what is looked for, from left to right.
+/// The longest sequences of groups that match, from left to right.
 fn runs(
     text: &str,
     groups: &[(Range<usize>, bool)],
@@ -371,7 +373,7 @@ fn runs(
     found
 }
 
-/// The signs right before and right behind a part of a text.
+/// The characters right before and right after a part of a text.
 fn around(text: &str, span: &Range<usize>) -> [Option<char>; 2] {
     let before = text[..span.start].chars().next_back();
     [before, text[span.end..].chars().next()]
@@ -388,7 +390,7 @@ fn cards(text: &str) -> Vec<Range<usize>> {
     let found = runs(text, &groups, 19, |digits| {
         begins_like_a_card(digits) && passes_luhn(digits)
     });
-    // Digits within letters are those of an id or a digest, and a `+` begins a telephone number.
+    // Digits next to letters belong to an id or a digest, and a `+` begins a telephone number.
     let is_letter = |sign: Option<char>| sign.is_some_and(char::is_alphanumeric);
     let is_alone = |span: &Range<usize>| {
         let [before, after] = around(text, span);
@@ -397,7 +399,8 @@ fn cards(text: &str) -> Vec<Range<usize>> {
     found.into_iter().filter(is_alone).collect()
 }
 
-/// Whether a card may have a number that begins so and has this length. Times and ids pass the check digit once in ten.
+/// Whether a card number may begin like this and have this length. This check is needed because one in ten times and
+/// ids has a valid check digit.
 fn begins_like_a_card(digits: &str) -> bool {
     let begins = |beginnings: &[&str]| beginnings.iter().any(|begin| digits.starts_with(begin));
     match digits.len() {
@@ -439,7 +442,7 @@ fn ibans(text: &str) -> Vec<Range<usize>> {
     })
 }
 
-/// The remainder by 97 of an account number, whose country and check digits count as if they stood last.
+/// The remainder of an account number divided by 97, with the country and the check digits moved to the end.
 fn remainder_of_iban(iban: &str) -> u32 {
     let turned = iban[4..].bytes().chain(iban[..4].bytes());
     turned.fold(0, |remainder, byte| {
@@ -465,7 +468,7 @@ fn addresses(text: &str) -> Vec<Range<usize>> {
     let v4 = V4.find_iter(text).map(|found| found.range());
     let v4 = v4.filter(|span| !version(span));
     let v6 = V6.find_iter(text).map(|found| {
-        // A full stop or a colon may end the sentence.
+        // A full stop or a colon at the end may belong to the sentence.
         let trimmed = found.as_str().trim_end_matches('.');
         let trimmed = match trimmed.ends_with("::") {
             true => trimmed,
@@ -482,7 +485,7 @@ fn addresses(text: &str) -> Vec<Range<usize>> {
 }
 
 fn phones(text: &str) -> Vec<Range<usize>> {
-    /// Digits in groups, with the brackets of an area.
+    /// Digits in groups; the area code may be in brackets.
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
             r"(?:(?:\+|\\u002[Bb])\s?)?\(?[0-9](?:[0-9]|[ \u{a0}\u{202f}\u{2009}\u{2010}\u{2011}./()-]{1,3}[0-9])+",
@@ -508,7 +511,7 @@ fn phones(text: &str) -> Vec<Range<usize>> {
             continue;
         }
         let plain = unescaped(number.as_str());
-        // A bracket around all of it is no part of it.
+        // Brackets around the whole number do not belong to it.
         let is_wrapped = plain.starts_with('(') && !plain.contains(')');
         let span = span.start + usize::from(is_wrapped)..span.end;
         let bare = plain.trim_start_matches('(');
@@ -529,7 +532,7 @@ fn phones(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A telephone number whose `+` is not written as JSON writes it.
+/// A telephone number whose JSON escape of `+` is decoded.
 fn unescaped(number: &str) -> String {
     number.replace("\\u002b", "+").replace("\\u002B", "+")
 }

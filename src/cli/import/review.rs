@@ -1,4 +1,4 @@
-//! The list that a person reads before anything is written.
+//! The list of cases that a person reads before anything is written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use crate::cli::init::{LAST_USER_TURN, unit_type};
 use kelvin_base::clock;
 use kelvin_page::{counted, safe};
 
-/// A case without what the rules have found.
+/// A case after everything that the rules found was replaced.
 #[derive(Debug)]
 pub(super) struct ReviewedCase {
     pub(super) id: String,
@@ -24,9 +24,9 @@ pub(super) struct ReviewedCase {
     pub(super) name: String,
     pub(super) remarks: Vec<String>,
     pub(super) fields: Map<String, Value>,
-    /// What was answered in production.
+    /// The answer in production.
     pub(super) answer: Option<Value>,
-    /// How often each rule has found something.
+    /// How often each rule has matched.
     pub(super) replaced: RuleCounts,
 }
 
@@ -42,7 +42,7 @@ impl ReviewedCase {
         )
     }
 
-    /// The line of what was answered.
+    /// The line for the answer in production.
     pub(super) fn answer_line(&self, id_field: &str) -> Option<String> {
         let answer = self.answer.as_ref()?;
         Some(format!(
@@ -53,7 +53,7 @@ impl ReviewedCase {
     }
 }
 
-/// All that was found in the files.
+/// The findings of the rules in the files, for review.
 #[derive(Debug, Default)]
 pub(super) struct ReviewList {
     pub(super) spans: usize,
@@ -69,8 +69,8 @@ pub(super) struct ReviewList {
 const SHOWN: usize = 72;
 
 impl ReviewList {
-    /// Leaves out what a file has already: by the id, or by the same input. The numbers of two imports are not those of
-    /// the same values, so they are not compared.
+    /// Leaves out cases that a file already has, by id or by equal input. The numbers in placeholders are ignored,
+    /// because two imports number the values differently.
     pub(super) fn compare(&mut self, store: &CaseStore) {
         let known = store.ids();
         let contents: BTreeMap<String, String> = store
@@ -91,7 +91,7 @@ impl ReviewList {
         }
     }
 
-    /// Shows every case, and what no case is made of.
+    /// Shows every case, and the parts from which no case is made.
     pub(super) fn show(&self, full: bool, out: &mut dyn Write) -> io::Result<()> {
         for case in &self.cases {
             let time = case
@@ -141,7 +141,7 @@ impl ReviewList {
         self.show_left_out(out)
     }
 
-    /// Shows what no case is made of, with the reason.
+    /// Shows the parts from which no case is made, with the reason.
     pub(super) fn show_left_out(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.unused.is_empty() {
             writeln!(out, "left out, {}:", counted(self.unused.len(), "trace"))?;
@@ -156,7 +156,7 @@ impl ReviewList {
             writeln!(out)?;
         }
         if !self.unread.is_empty() {
-            /// How many are named: a file of another kind has one in each line.
+            /// How many are named at most: a file of another format has one in each line.
             const NAMED: usize = 20;
             writeln!(
                 out,
@@ -174,7 +174,7 @@ impl ReviewList {
         Ok(())
     }
 
-    /// Shows the sums.
+    /// Shows the totals.
     pub(super) fn show_sums(&self, out: &mut dyn Write) -> io::Result<()> {
         let spans = counted(self.spans, "span");
         writeln!(out, "{} of {spans}", counted(self.traces, "trace"))?;
@@ -200,7 +200,7 @@ impl ReviewList {
         )
     }
 
-    /// The types that the decision should follow, as far as the form of the cases tells.
+    /// The unit types that the decision should follow, judging by the form of the cases.
     pub(super) fn governing(&self) -> Vec<String> {
         let has = |name: &str| self.cases.iter().any(|case| case.fields.contains_key(name));
         let mut types = Vec::new();
@@ -229,14 +229,14 @@ impl ReviewList {
                 .iter()
                 .flat_map(|case| case.fields.iter().filter(|(_, value)| value.is_string()));
             let names: BTreeSet<String> = texts.map(|(key, _)| unit_type(key)).collect();
-            // Somebody has to choose among several.
+            // If there are several, a person has to choose.
             types.extend(names.into_iter().filter(|name| !name.is_empty()));
             types.truncate(usize::from(types.len() == 1));
         }
         types
     }
 
-    /// Shows what the configuration has to say of the cases.
+    /// Shows the lines that the configuration needs for these cases.
     pub(super) fn show_configuration(
         &self,
         file: &Path,
@@ -265,7 +265,7 @@ impl ReviewList {
         if id_field != "id" {
             records.push(format!("id: {id_field}"));
         }
-        // A field of this name would be taken for the right answer.
+        // A field with this name would be used as the label.
         if fields.contains("expected") {
             let names = ["label", "right_answer", "kelvin_label"];
             let free = names
@@ -299,7 +299,7 @@ impl ReviewList {
     }
 }
 
-/// The first words of a value, or all of it.
+/// The beginning of a value, or the whole value.
 fn shown(value: &Value, full: bool) -> String {
     let quoted = |text: &str| match full {
         true => format!("\"{}\"", safe::lines(text).replace('\n', "\n    ")),
@@ -327,7 +327,7 @@ fn shown(value: &Value, full: bool) -> String {
     }
 }
 
-/// A count with what is counted: all of it a line each, or the first and the last.
+/// A count and the counted parts: all of them, one per line, or only the first and the last.
 fn joined(count: String, parts: Vec<String>, full: bool) -> String {
     match (full, parts.as_slice()) {
         (true, parts) => parts

@@ -1,10 +1,11 @@
-//! What is read of a span, whoever recorded it, and the texts of documents that a search has found.
+//! The data that are read from a span, whichever tool recorded it, and the texts of the documents that a search
+//! returned.
 
 use serde_json::{Map, Value};
 
 use kelvin_base::clock;
 
-/// A span, as far as cases are made of it.
+/// A span, reduced to the data that the cases need.
 #[derive(Debug, Default)]
 pub(super) struct RecordedSpan {
     pub(super) trace: String,
@@ -13,39 +14,39 @@ pub(super) struct RecordedSpan {
     pub(super) name: String,
     /// When it began, in nanoseconds since the epoch.
     pub(super) start: Option<i128>,
-    /// Why it failed, if it did; the reason may be empty.
+    /// Why the span failed, if it did; the reason may be empty.
     pub(super) error: Option<String>,
-    /// Whether it stands for the whole trace.
+    /// Whether the span stands for the whole trace.
     pub(super) is_trace: bool,
-    /// Whether it is a step whose input the pipeline makes itself, such as a search.
+    /// Whether the span is a step whose input the pipeline makes itself, such as a search.
     pub(super) is_step: bool,
     pub(super) input: Option<Value>,
-    /// Why its input cannot be trusted to be whole.
+    /// Why its input may be incomplete.
     pub(super) cut: Option<String>,
     pub(super) output: Option<Value>,
     pub(super) found: FoundDocuments,
 }
 
-/// The documents that a search has found.
+/// The documents that a search returned.
 #[derive(Debug, Default)]
 pub(super) struct FoundDocuments {
     pub(super) texts: Vec<String>,
-    /// How many have no text.
+    /// How many documents have no text.
     pub(super) textless: usize,
-    /// Whether they were put in a new order, so that they stand for what was found before.
+    /// Whether this was a reranking step, so that these documents replace those found earlier.
     pub(super) reranked: bool,
-    /// Why they cannot be trusted to be all.
+    /// Why the list of documents may be incomplete.
     pub(super) cut: Option<String>,
 }
 
-/// The words that the SDK of Langfuse writes in the place of what is too large.
+/// The words that Langfuse's SDK writes in place of a value that is too large.
 const TRUNCATED: &str = "<truncated due to size exceeding limit>";
 
-/// What a recorded value means: many are JSON in a text.
+/// The value behind a recorded value: many tools write JSON as a string.
 ///
 /// # Errors
 ///
-/// Why it is not whole.
+/// Fails with the reason why the value is incomplete.
 pub(super) fn meant(value: &Value, is_json: bool) -> Result<Value, String> {
     let Value::String(text) = value else {
         return Ok(value.clone());
@@ -66,7 +67,7 @@ pub(super) fn meant(value: &Value, is_json: bool) -> Result<Value, String> {
     }
 }
 
-/// Whether a value says something.
+/// Whether a value has any content.
 pub(super) fn says_something(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -77,13 +78,13 @@ pub(super) fn says_something(value: &Value) -> bool {
     }
 }
 
-/// The first keys of an object that is no trace, for a message.
+/// The first keys of an object that is not a trace, for a message.
 pub(super) fn first_keys(fields: &Map<String, Value>) -> String {
     let keys = fields.keys().take(6).map(|key| format!("`{key}`"));
     keys.collect::<Vec<String>>().join(", ")
 }
 
-/// A time in nanoseconds since the epoch: a number, a number in a text, or RFC 3339.
+/// A time in nanoseconds since the epoch: from a number, a number in a string, or RFC 3339.
 pub(super) fn moment(value: &Value) -> Option<i128> {
     let text = match value {
         Value::Number(number) => return number.as_i64().map(i128::from),
@@ -104,7 +105,7 @@ pub(super) fn moment(value: &Value) -> Option<i128> {
     Some(i128::from(clock::to_seconds(&time).ok()?) * 1_000_000_000 + nanoseconds)
 }
 
-/// The keys of the text of a document.
+/// The keys under which a document may have its text.
 const TEXTS: [&str; 9] = [
     "page_content",
     "pageContent",
@@ -117,7 +118,7 @@ const TEXTS: [&str; 9] = [
     "snippet",
 ];
 
-/// The keys of an object that holds documents.
+/// The keys under which an object may have documents.
 const LISTS: [&str; 10] = [
     "documents",
     "passages",
@@ -158,7 +159,7 @@ impl FoundDocuments {
         }
     }
 
-    /// Takes a document, or counts it where it has no text.
+    /// Adds a document; a document without text is only counted.
     pub(super) fn push(&mut self, text: Option<&str>) {
         match text.filter(|text| !text.trim().is_empty()) {
             Some(text) => self.texts.push(text.to_owned()),

@@ -1,4 +1,4 @@
-//! The file that the cases are written into.
+//! The file to which the cases are written.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -10,25 +10,25 @@ use kelvin_base::exit::Misuse;
 use kelvin_base::file;
 use kelvin_page::{counted, safe};
 
-/// A file of JSON lines, with what is in it already.
+/// A file of JSON lines, with its present content.
 #[derive(Debug)]
 pub(super) struct CaseStore {
     path: PathBuf,
-    /// What stays of it.
+    /// The part of its text that stays.
     text: String,
     records: Vec<Map<String, Value>>,
     id_field: Option<&'static str>,
 }
 
-/// The fields that may name a case.
+/// The fields that may contain the name of a case.
 const IDS: [&str; 4] = ["id", "case_id", "trace_id", "kelvin_id"];
 
 impl CaseStore {
-    /// Looks at the file before anything is read, so that a path that cannot be written to is told at once.
+    /// Checks the file before the traces are read, so that a path that cannot be written is reported at once.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the file is there and shall neither be added to nor overwritten, or cannot be added to.
+    /// A [`Misuse`] if the file exists and may be neither extended nor overwritten, or if it cannot be extended.
     pub(super) fn open(path: &Path, add: bool, force: bool) -> Result<Self, Misuse> {
         let shown = safe::line(&path.display().to_string());
         let mut store = Self {
@@ -97,7 +97,7 @@ impl CaseStore {
         Ok(store)
     }
 
-    /// The field with the name of each case; none where the file has no case yet.
+    /// The field with the name of each case; none if the file has no case yet.
     pub(super) const fn id_field(&self) -> Option<&'static str> {
         self.id_field
     }
@@ -106,7 +106,7 @@ impl CaseStore {
         !self.records.is_empty()
     }
 
-    /// What is in the file.
+    /// The text that is already in the file.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -120,7 +120,7 @@ impl CaseStore {
             .collect()
     }
 
-    /// The fields of each case besides its id and its label, with the id.
+    /// The fields of each case with its id, without the id field and the label.
     pub(super) fn contents(&self) -> impl Iterator<Item = (String, String)> {
         let field = self.id_field.unwrap_or_default();
         self.records.iter().map(move |record| {
@@ -132,7 +132,7 @@ impl CaseStore {
         })
     }
 
-    /// Writes what was there and further lines.
+    /// Writes the old text and the new lines.
     pub(super) fn write(
         self,
         lines: impl Iterator<Item = String>,

@@ -1,4 +1,4 @@
-//! An agent: what it is asked, the folder that it works in, and the command that says whether what it left is right.
+//! Sets up the probe for an agent: its task, the folder in which it works, and the command that checks its result.
 
 use super::kind::is_text;
 use super::steps::Steps;
@@ -7,7 +7,7 @@ use kelvin_base::exit::Misuse;
 
 /// Determines the scenarios, the workspace and the check.
 pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<()> {
-    // Without such a file there is one scenario: the agent is started once.
+    // If the project has no file of scenarios, there is one scenario: the agent is started once.
     let scenarios = survey.data.iter().find(|file| {
         let has = |name| field(&file.record, &[name], &is_text).is_some_and(|field| field == name);
         file.path.ends_with(".jsonl") && has("id") && has("prompt")

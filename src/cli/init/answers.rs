@@ -1,4 +1,4 @@
-//! Answers in prose: the prompts, and the language model that grades.
+//! Sets up the probe for answers in prose: the prompts, and the language model that grades.
 
 use super::kind::{QUESTIONS, REFERENCES, is_text};
 use super::searches::{name, pick, unknown};
@@ -6,7 +6,7 @@ use super::steps::Steps;
 use super::survey::{Survey, field};
 use kelvin_base::exit::Misuse;
 
-/// Where a model is asked unless somebody says otherwise.
+/// The default address of the model.
 const ADDRESS: &str = "https://api.openai.com/v1";
 
 /// Determines the prompts, the names of their fields, and the judge.

@@ -11,10 +11,10 @@ use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
 use kelvin_page::{counted, safe};
 
-/// The names of a field that holds the name of a case, beside `id`.
+/// Names of fields that may contain the name of a case, besides `id`.
 const IDS: [&str; 2] = ["case_id", "case"];
 
-/// Determines the cases, and reads them.
+/// Determines where the cases are, and reads them.
 pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<Corpus> {
     if steps.said.cases.is_none() && !survey.has_cases && survey.data.is_empty() {
         for (flag, path) in &survey.traces {
@@ -27,13 +27,13 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
             }
         }
     }
-    // What could not be read is not taken once more without a question.
+    // A file that could not be read is not used again without a question.
     let mut is_refused = false;
     loop {
         let named = steps.said.cases.take();
         let cases = match (named, steps.ask) {
             (Some(cases), _) => cases,
-            // Where one file has records and no folder has cases, nothing is open.
+            // If exactly one file has records and no folder has cases, no question is needed.
             (None, _) if !is_refused && !survey.has_cases && survey.data.len() == 1 => {
                 let path = survey.data[0].path.clone();
                 let shown = safe::line(&path);
@@ -113,8 +113,8 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
     }
 }
 
-/// Takes the name, the label and the turns of a case from the fields of a record. What is a label is never given to the
-/// pipeline, and turns are given only to one that asks for its conversation.
+/// Determines which fields of a record are the name, the label and the turns of a case. A label is never given to the
+/// pipeline, and turns are given only to a pipeline that asks for its conversation.
 fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::Result<()> {
     steps.said.fields.clear();
     let Some(file) = survey.file(cases) else {
@@ -146,7 +146,7 @@ fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::R
     Ok(())
 }
 
-/// The path that is no folder although one has to be there: the path itself, or one of its parents.
+/// The path at which a folder is needed but something else exists: the path itself, or one of its parents.
 fn in_the_way(folder: &Path) -> Option<PathBuf> {
     let is_no_folder = |path: &&Path| path.symlink_metadata().is_ok() && !path.is_dir();
     folder.ancestors().find(is_no_folder).map(Path::to_path_buf)

@@ -1,4 +1,4 @@
-//! Which field of the output is the decision. Nobody is asked where a trial leaves no doubt.
+//! Determines which field of the output is the decision. Nobody is asked if a trial run leaves no doubt.
 
 use anyhow::anyhow;
 use serde_json::{Map, Value};
@@ -81,7 +81,7 @@ fn unclear(fields: &Fields<'_>) -> anyhow::Error {
     .into()
 }
 
-/// Asks for the name of the field, where no output was seen.
+/// Asks for the name of the field if no output was seen.
 fn name(steps: &Steps<'_>) -> anyhow::Result<String> {
     let Some(ask) = steps.ask else {
         return Err(Misuse::new("which field of the output is the decision is not known")

@@ -1,5 +1,5 @@
-//! The evaluators that a project has already, and the configuration that runs them. Files alone are looked at; nothing is
-//! started.
+//! Finds the evaluators that a project already has, and writes the configuration that runs them. It only reads files
+//! and starts nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,12 +11,12 @@ use super::template::SCHEMA;
 use kelvin_gate::reproduce::quoted;
 use kelvin_run::config::quote;
 
-/// How deep below the configuration is looked, how many files and folders at most, and how much of a file.
+/// How many levels below the configuration are searched.
 const DEPTH: usize = 3;
 const MOST: usize = 5_000;
 const BEGIN: u64 = 16_384;
 
-/// Folders that hold the files of others.
+/// Folders with files that do not belong to the project.
 const OTHERS: [&str; 6] = ["node_modules", "target", "venv", "env", "kelvin", "dist"];
 
 /// An evaluator that was found.
@@ -28,7 +28,7 @@ enum Tool {
     Pytest,
 }
 
-/// What starts it: its configuration, the file of a task, or the folder of its tests.
+/// The path that starts the evaluator: its configuration, the file of a task, or the folder of its tests.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Evaluator {
     tool: Tool,
@@ -36,7 +36,7 @@ pub(super) struct Evaluator {
 }
 
 impl Evaluator {
-    /// In words, with its path.
+    /// Describes the evaluator in words, with its path.
     pub(super) fn shown(&self) -> String {
         let name = match self.tool {
             Tool::Promptfoo => "promptfoo",
@@ -48,7 +48,7 @@ impl Evaluator {
     }
 }
 
-/// Whether a suite may be all that is set up here: no option names a pipeline or cases.
+/// Whether an evaluator may be the only thing that is set up: no option names a pipeline or cases.
 pub(super) const fn may_be_all(request: &Request) -> bool {
     request.run.is_none()
         && request.kind.is_none()
@@ -71,7 +71,7 @@ pub(super) fn find(root: &Path) -> Vec<Evaluator> {
     found.into_iter().collect()
 }
 
-/// The files below a folder that are no files of others.
+/// Collects the files below a folder that belong to the project.
 pub(super) fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {
@@ -91,7 +91,7 @@ pub(super) fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// What a file is a part of, with what starts it.
+/// The evaluator to which a file belongs, with the path that starts it.
 fn known(file: &Path, below: &Path) -> Option<(Tool, PathBuf)> {
     let name = below.file_name()?.to_str()?;
     if let Some(ending) = name.strip_prefix("promptfooconfig.") {
@@ -119,7 +119,7 @@ fn known(file: &Path, below: &Path) -> Option<(Tool, PathBuf)> {
             Some((Tool::Inspect, below.to_path_buf()))
         }
         () if is_test && imports("deepeval") => Some((Tool::Deepeval, below.to_path_buf())),
-        // Most tests are about code, and those of answers have a folder of their own.
+        // Most tests are about code; tests of answers have a folder of their own.
         () if is_test => {
             let folder = below.ancestors().skip(1).find(|folder| {
                 let name = folder.file_name().and_then(|name| name.to_str());

@@ -11,7 +11,7 @@ const MOST: usize = 200;
 /// A field with its value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Field<'a> {
-    /// The keys that lead to the field.
+    /// The keys on the path to the field.
     path: Vec<&'a str>,
     value: &'a Value,
 }
@@ -21,12 +21,12 @@ pub(super) struct Field<'a> {
 pub(super) struct Fields<'a> {
     /// The fields that can be the decision, in the order of their keys.
     pub(super) usable: Vec<Field<'a>>,
-    /// Why some fields at the top cannot be the decision, nor any value inside them.
+    /// Why some fields at the top, with all values inside them, cannot be the decision.
     pub(super) refused: Vec<String>,
 }
 
 impl<'a> Fields<'a> {
-    /// Finds the fields; `accepts` is the judgement of the scorer on a value.
+    /// Finds the fields; `accepts` says whether the scorer accepts a value.
     pub(super) fn of(
         output: &'a Map<String, Value>,
         accepts: &dyn Fn(&Value) -> Result<(), String>,
@@ -59,8 +59,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The field to take where nobody names one: the only field, or the only field that is called `decision`, of which
-    /// one at the top comes first.
+    /// The field to use if nobody names one: the only field, or the only field called `decision`; a field at the top
+    /// takes precedence.
     pub(super) fn obvious(&self) -> Option<&Field<'a>> {
         if let [only] = &self.usable[..] {
             return Some(only);
@@ -73,7 +73,7 @@ impl<'a> Fields<'a> {
         at_top.or_else(|| called.next().filter(|_| called.next().is_none()))
     }
 
-    /// A line for each field, with the keys that lead to it and its value.
+    /// A line for each field, with its path of keys and its value.
     pub(super) fn shown(&self) -> Vec<String> {
         let listed = self.usable.iter().take(MOST);
         let names: Vec<String> = listed
@@ -91,7 +91,8 @@ impl<'a> Fields<'a> {
 }
 
 impl Field<'_> {
-    /// The form in the configuration: a key at the top by itself, and any other field as a JSON pointer.
+    /// The field as it is written in the configuration: a key at the top by itself, and any other field as a JSON
+    /// pointer.
     pub(super) fn written(&self) -> String {
         match self.path[..] {
             [key] if !key.trim().is_empty() && !key.starts_with('/') => key.to_owned(),
@@ -103,7 +104,7 @@ impl Field<'_> {
         }
     }
 
-    /// The form in the configuration, with the value.
+    /// The field as it is written in the configuration, with its value.
     pub(super) fn with_value(&self) -> String {
         let value = safe::cut(&self.value.to_string(), 60);
         format!("{} = {value}", safe::line(&self.written()))

@@ -11,7 +11,7 @@ use crate::baseline;
 use crate::cli::check::shown;
 use kelvin_base::exit::Misuse;
 
-/// The place of everything that may be written.
+/// The paths of everything that may be written.
 #[derive(Debug)]
 pub(super) struct Target {
     /// The configuration, as an absolute path.
@@ -40,8 +40,8 @@ impl Target {
         self.repository.is_some()
     }
 
-    /// The workflows with their paths for GitHub: the one that measures, the one that publishes, and where a comment asks for
-    /// a measurement, the one that reads it.
+    /// The workflows with their paths on GitHub: the one that measures, the one that publishes, and, if a comment can
+    /// ask for a measurement, the one that reads it.
     pub(super) fn workflows(&self, on: WorkflowTrigger) -> Vec<(PathBuf, String)> {
         let top = self.repository.as_ref().unwrap_or(&self.root);
         let config = self.config.strip_prefix(top).unwrap_or(&self.config);
@@ -68,7 +68,7 @@ impl Target {
         workflows
     }
 
-    /// The branch that pull requests are merged into, as far as the clone knows it.
+    /// The branch into which pull requests are merged, as far as the clone knows it.
     fn branch(&self) -> String {
         let repo = self.repository.as_ref();
         let repo = repo.and_then(|top| baseline::open(top).ok());

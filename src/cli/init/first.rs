@@ -1,4 +1,4 @@
-//! The first report: after the files are written, the pipeline is measured on its first items, if the person agrees.
+//! Makes the first report: after the files are written, the pipeline is measured on a few items, if the person agrees.
 
 use super::kind::PipelineKind::Decides;
 use super::steps::Steps;
@@ -7,20 +7,20 @@ use crate::cli::ask;
 use crate::registry::overrides_naming;
 use kelvin_page::counted;
 
-/// How many items are measured where each stands for itself.
+/// How many items are measured if each of them is independent of the others.
 const ITEMS: usize = 3;
 
-/// How many seconds the first report may take by the time of the trial, where cases lend each other units: the more of
-/// them are measured, the more can be said.
+/// How many seconds the first report may take, judging by the time of the trial call. It applies if cases exchange
+/// units with each other: the more of them are measured, the more can be said.
 const SECONDS: f64 = 60.0;
 
-/// Asks whether the first items shall be measured now. `seconds` is the time of one call, where one was made. Returns
-/// their names, and no name where all of them are meant; none where nobody agreed.
+/// Asks whether the first items should be measured now. `seconds` is the time of one call, if one was made. Returns
+/// their names, or an empty list for all of them; none if the person does not agree.
 pub(super) fn offer(
     steps: &mut Steps<'_>,
     seconds: Option<f64>,
 ) -> anyhow::Result<Option<Vec<String>>> {
-    // Whoever did not want the pipeline to be run once does not want it to be run many times.
+    // Somebody who did not want to run the pipeline once does not want to run it many times.
     let decides = steps.said.kind.is_none_or(|kind| kind == Decides);
     let is_wanted = !decides || steps.said.probe == Some(true);
     let Some(ask) = steps.ask.filter(|_| is_wanted) else {

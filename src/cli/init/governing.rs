@@ -1,4 +1,4 @@
-//! Which types of units should govern the decision.
+//! Determines the types of units that should govern the decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use kelvin_page::{counted, safe};
 /// The type of the units in a field of a record.
 pub(in crate::cli) use kelvin_evidence::config::unit_type;
 
-/// The type of the turn that a pipeline is to answer.
+/// The type of the turn to which the pipeline should reply.
 pub(in crate::cli) const LAST_USER_TURN: &str = "last_user_turn";
 
 /// The types of the turns of chats.
@@ -55,7 +55,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
             ))?;
         }
     }
-    // Cases may have a section `System` and be no chats. The messages of a record keep their places by themselves.
+    // Cases may have a section `System` without being chats. The messages of a record keep their positions anyway.
     let are_chats = found.contains_key(LAST_USER_TURN);
     let turns = TURNS
         .iter()
@@ -78,7 +78,7 @@ fn governing(names: &[&String]) -> Vec<usize> {
         .collect()
 }
 
-/// The types where nobody can be asked: the only type, or those whose names look like a rule.
+/// The types to use if nobody can be asked: the only type, or those whose names look like a rule.
 fn obvious(names: &[&String]) -> anyhow::Result<Vec<usize>> {
     let places: Vec<usize> = match names {
         [_] => vec![0],

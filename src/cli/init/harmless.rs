@@ -1,5 +1,5 @@
-//! The files that a new configuration proposes as harmless: the pages at the top of the project. A folder such as `docs`
-//! is not proposed: it may be what the pipeline searches, and finds by listing it.
+//! The files that a new configuration proposes as harmless: the pages at the top of the project. A folder such as
+//! `docs` is not proposed: the pipeline may search it, and such a search lists the folder instead of naming its files.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const PAGES: [&str; 9] = [
     "SECURITY.md",
 ];
 
-/// The pages in the folder of the configuration, apart from those that its text names.
+/// The pages in the folder of the configuration, except those that its text names.
 pub(super) fn pages(root: &Path, text: &str) -> Vec<String> {
     let Ok(named) = NamedPaths::of(text, Path::new(""), root) else {
         return Vec::new();

@@ -12,8 +12,8 @@ use super::files::Target;
 /// The lines that make git ignore the output folder, the cache and the history.
 const OWN: &[&str] = &["/kelvin/", "/.kelvin-cache/", "/.kelvin/history.db*"];
 
-/// Each `.gitignore` that lacks lines, with its new text: the old lines and the missing ones. `left` are lines for the
-/// file at the top of the repository.
+/// The new text of each `.gitignore` that lacks lines: the old lines and the missing ones. `left`: lines for the file
+/// at the top of the repository.
 pub(super) fn files(
     target: &Target,
     left: &BTreeSet<String>,
@@ -30,7 +30,7 @@ pub(super) fn files(
     Ok(files)
 }
 
-/// The new text of one `.gitignore`; none where no line is missing.
+/// The new text of one `.gitignore`; none if no line is missing.
 fn file(path: &Path, wanted: &[&str]) -> anyhow::Result<Option<(PathBuf, Vec<u8>)>> {
     let mut text = match fs::read(path) {
         Ok(text) => text,
@@ -58,7 +58,7 @@ fn file(path: &Path, wanted: &[&str]) -> anyhow::Result<Option<(PathBuf, Vec<u8>
     Ok(Some((path.to_path_buf(), text)))
 }
 
-/// The wanted lines that a `.gitignore` has in no spelling.
+/// The wanted lines that a `.gitignore` does not contain in any spelling.
 fn missing(text: &str, wanted: &[&str]) -> Vec<String> {
     let bare = |line: &str| line.trim().trim_matches('/').to_owned();
     let is_there = |wanted: &str| text.lines().any(|line| bare(line) == bare(wanted));

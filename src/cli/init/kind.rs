@@ -1,4 +1,4 @@
-//! What the pipeline does, which decides which questions follow and which section is written.
+//! The task of the pipeline. It decides which questions follow and which section is written.
 
 use clap::ValueEnum;
 use serde_json::{Map, Value};
@@ -25,7 +25,7 @@ pub(super) enum PipelineKind {
 use PipelineKind::{Acts, Answers, Decides, Searches};
 
 impl PipelineKind {
-    /// What it does, as a choice.
+    /// The kind as a choice in a question.
     const fn shown(self) -> &'static str {
         match self {
             Decides => "It decides: a class, an approval, a number",
@@ -35,7 +35,7 @@ impl PipelineKind {
         }
     }
 
-    /// The words in the name of a function that is such a pipeline, the likeliest first.
+    /// Words that occur in the names of such pipeline functions, the most likely first.
     pub(super) const fn verbs(self) -> &'static [&'static str] {
         match self {
             Decides => &[
@@ -63,7 +63,7 @@ impl PipelineKind {
     }
 }
 
-/// The names of a field that holds what is asked.
+/// Names of fields that may contain the question.
 pub(super) const QUESTIONS: [&str; 7] = [
     "query",
     "question",
@@ -74,7 +74,7 @@ pub(super) const QUESTIONS: [&str; 7] = [
     "instruction",
 ];
 
-/// The names of a field that holds the documents that should be found.
+/// Names of fields that may contain the documents that should be found.
 pub(super) const DOCUMENTS: [&str; 22] = [
     "expected_doc_ids",
     "expected_doc_id",
@@ -100,7 +100,7 @@ pub(super) const DOCUMENTS: [&str; 22] = [
     "article",
 ];
 
-/// The names of a field that holds an answer that is known to be good.
+/// Names of fields that may contain an answer that is known to be good.
 pub(super) const REFERENCES: [&str; 8] = [
     "reference",
     "reference_answer",
@@ -112,7 +112,7 @@ pub(super) const REFERENCES: [&str; 8] = [
     "expected",
 ];
 
-/// The names of a field that holds the label of a case.
+/// Names of fields that may contain the label of a case.
 pub(super) const LABELS: [&str; 12] = [
     "expected",
     "label",
@@ -128,13 +128,13 @@ pub(super) const LABELS: [&str; 12] = [
     "ground_truth",
 ];
 
-/// The names of a field that holds the turns of a conversation.
+/// Names of fields that may contain the turns of a conversation.
 pub(super) const CONVERSATIONS: [&str; 3] = ["turns", "conversation", "messages"];
 
-/// How many characters a label, or the name of a document, has at most.
+/// The maximum length of a label, or of the name of a document, in characters.
 const NAME: usize = 60;
 
-/// How many words an answer has that is prose.
+/// The number of words from which an answer counts as prose.
 const PROSE: usize = 6;
 
 /// Whether a value is a short text or a number.
@@ -158,7 +158,8 @@ pub(super) fn names_documents(value: &Value) -> bool {
     }
 }
 
-/// Whether a value is a list of what a pipeline can be given one after the other; an answer of its own is no turn.
+/// Whether a value is a list of turns that can be given to a pipeline one after the other. A list that contains answers
+/// of the pipeline is not one.
 pub(super) fn are_turns(value: &Value) -> bool {
     let is_turn = |turn: &Value| match turn {
         Value::Object(fields) => fields.get("role").is_none_or(|role| role != "assistant"),
@@ -173,8 +174,8 @@ pub(super) fn is_text(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.trim().is_empty())
 }
 
-/// Determines what the pipeline does: by the command line, by what was said of decisions, by a folder of Markdown cases;
-/// else somebody is asked, with what the records look like as the proposal.
+/// Determines the task of the pipeline: from the command line, from answers about decisions, or from a folder of
+/// Markdown cases. Otherwise the person is asked, and the form of the records decides which task is proposed.
 pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<PipelineKind> {
     if let Some(kind) = steps.said.kind {
         return Ok(kind);
@@ -200,7 +201,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<P
     Ok(kind)
 }
 
-/// What the pipeline probably does, and whether nothing else can be meant.
+/// The most likely task of the pipeline, and whether no other task is possible.
 pub(super) fn likely(said: &Request, survey: &Survey) -> (PipelineKind, bool) {
     if let Some(kind) = said.kind {
         return (kind, true);
@@ -215,7 +216,7 @@ pub(super) fn likely(said: &Request, survey: &Survey) -> (PipelineKind, bool) {
     (if is_decided { Decides } else { of_record }, is_decided)
 }
 
-/// What a pipeline does with such a record, by the names of its fields.
+/// The task of a pipeline that has such records, judging by the names of their fields.
 fn of_record(record: &Map<String, Value>) -> PipelineKind {
     let has = |names: &[&str], fits: &dyn Fn(&Value) -> bool| field(record, names, fits).is_some();
     let asks = has(&QUESTIONS, &is_text);

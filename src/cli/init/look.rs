@@ -22,10 +22,10 @@ use kelvin_run::{Outcome, Rules, Runner, RunnerSettings, Silent, Start, Task, fo
 use kelvin_system::pipeline;
 use kelvin_system::pipeline::{Made, Watch};
 
-/// How many lines of an output are shown, and of the text that the pipeline printed.
+/// How many lines are shown of an output, and of the text that the pipeline printed.
 const LINES: usize = 40;
 
-/// How many columns of such a line are shown.
+/// How many columns of a long line are shown.
 const COLUMNS: usize = 160;
 
 /// The result of the pipeline for the first case.
@@ -40,7 +40,8 @@ pub(super) struct Look {
     pub(super) left: BTreeSet<String>,
     /// The changes to files that git tracks.
     pub(super) changed: Option<String>,
-    /// Whether the output contains the path of the input, which a pipeline that reads the file has no reason to write.
+    /// Whether the output contains the path of the input; a pipeline that reads the file has no reason to write its
+    /// path.
     pub(super) names_its_input: bool,
 }
 
@@ -48,7 +49,7 @@ pub(super) struct Look {
 ///
 /// # Errors
 ///
-/// Where the pipeline cannot be run, and [`Stopped`] where a signal ended it.
+/// Fails if the pipeline cannot be run, and with [`Stopped`] if a signal ended it.
 pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
     let case = corpus.cases.first().context("there is no case")?;
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
@@ -85,7 +86,7 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
         return Err(Stopped.into());
     };
     let left = watch.as_ref().map(Watch::left).unwrap_or_default();
-    // What a failed call has written is no answer.
+    // The output of a failed call is not an answer.
     let ended_well = outcome.result.as_ref().err().is_none_or(|failure| {
         matches!(
             failure.kind,
@@ -130,7 +131,7 @@ fn object(text: &[u8]) -> Option<Map<String, Value>> {
 impl Look {
     /// The result, for a person: the exit code, the time, the output and the printed text.
     pub(super) fn shown(&self) -> Vec<String> {
-        // A function that answered has no exit code, and a command that a signal has ended has none either.
+        // A function that answered has no exit code, and neither has a command that was ended by a signal.
         let exit = match (self.outcome.exit, &self.outcome.result) {
             (Some(code), _) => format!("exit code {code}, "),
             (None, Ok(_)) => String::new(),
@@ -175,7 +176,7 @@ impl Look {
         missed && self.output.is_none() && object(failure.stdout.trim().as_bytes()).is_some()
     }
 
-    /// Why there is no output to look at, as an error.
+    /// Why there is no output to examine, as an error.
     pub(super) fn failed(&self) -> anyhow::Error {
         match &self.outcome.result {
             Err(failure) => failed(&self.case, failure),
@@ -184,7 +185,7 @@ impl Look {
     }
 }
 
-/// Why there is no answer, with the end of what the pipeline printed.
+/// Why there is no answer, with the last lines that the pipeline printed.
 pub(super) fn failed(case: &str, failure: &Failure) -> anyhow::Error {
     let printed = match failure.stderr.trim() {
         "" => String::new(),
@@ -196,13 +197,13 @@ pub(super) fn failed(case: &str, failure: &Failure) -> anyhow::Error {
     )
 }
 
-/// Which end of a long text to leave out.
+/// The end of a long text that is left out.
 enum End {
     Head,
     Tail,
 }
 
-/// The lines of a text, shortened where it is long: an error usually stands at the end of the printed text.
+/// The lines of a text, shortened if it is long: an error is usually at the end of the printed text.
 fn part(text: &str, left_out: End) -> Vec<String> {
     let text = safe::lines(text.trim_end());
     let all: Vec<&str> = text.lines().collect();
@@ -225,7 +226,7 @@ fn part(text: &str, left_out: End) -> Vec<String> {
     lines
 }
 
-/// A line with its indentation, cut to the greatest width.
+/// A line with its indentation, cut to the maximum width.
 fn short(line: &str) -> String {
     match line.chars().nth(COLUMNS) {
         None => line.to_owned(),

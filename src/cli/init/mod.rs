@@ -91,7 +91,7 @@ pub(super) struct InitArgs {
     force: bool,
 }
 
-/// Runs `kelvin init`, and then a first check where somebody agreed to it.
+/// Runs `kelvin init`, and then a first check if the person agreed to it.
 pub(super) fn main(args: InitArgs, registry: Registry) -> anyhow::Result<Exit> {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let ask = (terminal && !args.yes).then_some(&Terminal as &dyn Ask);
@@ -106,13 +106,13 @@ pub(super) fn main(args: InitArgs, registry: Registry) -> anyhow::Result<Exit> {
     }
 }
 
-/// Finds out what is not known yet, and writes the files. All of them are written at the end, so that stopping at any
-/// question changes nothing. Returns the items that shall be measured at once.
+/// Finds out everything that is not known yet, and writes the files. All of them are written at the end, so that
+/// nothing changes if the user stops at a question. Returns the items that should be measured immediately.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where an answer is missing or wrong, or a file would be overwritten; any
-/// other error where the output of the pipeline holds no decision that could be compared.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if an answer is missing or wrong, or a file would be overwritten; any other
+/// error if the output of the pipeline contains no decision that could be compared.
 fn init(
     registry: Registry,
     request: &Request,

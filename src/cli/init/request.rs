@@ -1,4 +1,4 @@
-//! The answers of a person: from the command line, and then from the questions.
+//! The answers of a person, first from the command line and then from the questions.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::trigger::WorkflowTrigger;
 use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
 
-/// The answers of a person. Missing answers are asked for, or found out.
+/// The answers of a person. A missing answer is found out by the program, or asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Request {
     /// The file to write.
@@ -20,24 +20,25 @@ pub(super) struct Request {
     pub(super) decision_field: Option<String>,
     /// An empty list means that there is no answer yet.
     pub(super) governing_types: Vec<String>,
-    /// The types of turns that the cases have. No flag names them, since the cases tell.
+    /// The types of turns in the cases. No flag sets them, since they are read from the cases.
     pub(super) keep_order: Vec<String>,
-    /// What the fields of a record are, each with its name in the file. No flag names them, since the file tells.
+    /// The role of each field of a record, with its name in the file. No flag sets them, since they are read from the
+    /// file.
     pub(super) fields: Vec<(String, String)>,
     /// The name of the language model that grades answers, and the address of its server.
     pub(super) judge: Option<String>,
     pub(super) address: Option<String>,
-    /// The folder that each run of an agent gets a copy of, and the command that looks at what it left there.
+    /// The folder that is copied for each run of an agent, and the command that checks the result in the copy.
     pub(super) workspace: Option<String>,
     pub(super) check: Option<String>,
-    /// The pages that change no answer. No flag names them, since the project has them.
+    /// The pages that change no answer. No flag sets them, since they are found in the project.
     pub(super) harmless: Vec<String>,
     /// Whether to run the pipeline once.
     pub(super) probe: Option<bool>,
     pub(super) gitignore: Option<bool>,
     pub(super) workflow: Option<bool>,
     pub(super) on: WorkflowTrigger,
-    /// Whether to find out as much as possible without asking.
+    /// Whether the program should find out as much as possible without asking questions.
     pub(super) yes: bool,
     pub(super) force: bool,
 }
@@ -80,11 +81,11 @@ impl From<InitArgs> for Request {
     }
 }
 
-/// The command in the examples of messages.
+/// The example command in messages.
 const COMMAND: &str = "--run 'python3 pipeline.py {input} {output}'";
 
 impl Request {
-    /// Checks that all answers are there, where nobody can be asked and `--yes` is not given.
+    /// Checks that no answer is missing if nobody can be asked and `--yes` is not given.
     pub(super) fn complete(&self, survey: &Survey) -> Result<(), Misuse> {
         let mut missing = Vec::new();
         let (kind, _) = likely(self, survey);
@@ -120,7 +121,7 @@ impl Request {
         Err(Misuse::new("there is nobody to ask, and not every answer is given").help(help))
     }
 
-    /// Whether there is no answer about the pipeline yet.
+    /// Whether no answer about the pipeline was given yet.
     pub(super) fn is_silent(&self) -> bool {
         let texts = [&self.run, &self.cases, &self.decision_field];
         let switches = [self.probe, self.gitignore, self.workflow];
@@ -132,7 +133,7 @@ impl Request {
 
     /// The command line with the same answers.
     pub(super) fn again(&self) -> Again {
-        // What a pipeline does is asked for again where it decides, since that is what is proposed where nothing is known.
+        // A decision is proposed by default, so this kind need not be repeated on the command line.
         let decides = |kind: &PipelineKind| *kind == PipelineKind::Decides;
         let mut again = Again::kelvin("init")
             .config(&self.file)

@@ -1,4 +1,4 @@
-//! A search: the golden questions, and which of their fields is what.
+//! Sets up the probe for a search: the golden questions, and the roles of their fields.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
         "Which file has the questions, each with the documents that should be found?",
     )?;
     let Some(file) = survey.file(&path) else {
-        // A golden set in YAML has the names already.
+        // A golden set in YAML already uses the expected names.
         return steps.config().map(|_| ());
     };
     let record = &file.record;
@@ -52,8 +52,8 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
     steps.config().map(|_| ())
 }
 
-/// Notes which fields of a file are what. Where each has the name that is read, and there is no other field, nothing has
-/// to be written.
+/// Records the roles of the fields in a file. If all fields already have the expected names and there are no other
+/// fields, the file is not needed.
 pub(super) fn name(
     steps: &mut Steps<'_>,
     record: &Map<String, Value>,
@@ -98,7 +98,7 @@ pub(super) fn pick(
     Ok(fields[ask::one(ask, question, &choices, None)?].clone())
 }
 
-/// A field that its name does not tell, where nobody can be asked.
+/// The error for a field whose name does not show its role, if nobody can be asked.
 pub(super) fn unknown(path: &str, what: &str, name: &str) -> anyhow::Error {
     Misuse::new(format!(
         "which field of `{}` is {what} is not known",

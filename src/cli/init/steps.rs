@@ -1,4 +1,4 @@
-//! All questions in order, and the files at the end.
+//! All questions in order; after them, the files are written.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -23,8 +23,8 @@ use kelvin_evidence::EvidenceSettings;
 use kelvin_page::safe;
 use kelvin_run::config::Config;
 
-/// Finds out what is not known yet, and writes the files. Returns the items that shall be measured at once: none of them
-/// by name where all are, and nothing where nobody agreed.
+/// Finds out everything that is not known yet, and writes the files. Returns the items that should be measured
+/// immediately: an empty list for all of them, and none if the user did not agree.
 pub(super) fn run(
     registry: Registry,
     request: &Request,
@@ -66,7 +66,7 @@ pub(super) fn run(
         if ask.is_some() && before.command() != now.command() {
             last.push_str(&now.next_when("with the answers so far"));
         }
-        // If the terminal is gone, nothing is shown, which is no further error.
+        // If the terminal is gone, the text cannot be shown, and this is not another error.
         let _ = steps.out.write_all(last.as_bytes());
     }
     ended
@@ -76,7 +76,7 @@ pub(super) fn run(
 pub(super) struct Steps<'a> {
     /// The kinds of probes that the program knows.
     pub(super) registry: Registry,
-    /// The answers from the command line, and later from the questions. A known answer is not asked for.
+    /// The answers from the command line, and later from the questions. No question is asked whose answer is known.
     pub(super) said: Request,
     /// The person, if there is one.
     pub(super) ask: Option<&'a dyn Ask>,
@@ -85,8 +85,8 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Asks every question once, in order. Nothing is written before the last one is answered. Evaluators that the project
-    /// has already need no further question.
+    /// Asks every question once, in order. No file is written before the last question is answered. If the project
+    /// already has evaluators, no more questions are needed.
     fn walk(
         &mut self,
         evaluators: &[Evaluator],
@@ -116,7 +116,7 @@ impl Steps<'_> {
             PipelineKind::Answers => answers::settle(self, survey)?,
             PipelineKind::Acts => acts::settle(self, survey)?,
         }
-        // A file of questions with a mistake is told before anything is written.
+        // A mistake in a file of questions is reported before the first file is written.
         let config = self.config()?;
         for probe in self.registry.kinds() {
             if config.configures(probe.name()) {
@@ -125,7 +125,7 @@ impl Steps<'_> {
         }
         self.said.harmless = self.pages(&template::configuration(&self.said));
         self.write(&left, &template::configuration(&self.said))?;
-        // The files are there by then, so that leaving this question means no.
+        // The files already exist at this point, so leaving this question means no.
         let items = match first::offer(self, seconds) {
             Err(error) if error.is::<Stopped>() => None,
             items => items?,
@@ -136,7 +136,7 @@ impl Steps<'_> {
         Ok(items)
     }
 
-    /// The file of records that `--cases` names, or the only one that there is; else it is asked for.
+    /// The file of records that `--cases` names, or the only such file; otherwise the person is asked.
     pub(super) fn records(&mut self, survey: &Survey, question: &str) -> anyhow::Result<String> {
         let path = match (&self.said.cases, survey.data.as_slice(), self.ask) {
             (Some(path), _, _) => path.clone(),
@@ -179,7 +179,7 @@ impl Steps<'_> {
         Ok(path)
     }
 
-    /// The pages that a change may touch without a run. Without git nothing tells what a change touches.
+    /// The pages that a change may touch without a run. Without git, nobody can tell which files a change touches.
     fn pages(&self, config: &str) -> Vec<String> {
         match self.target.is_in_git() {
             true => harmless::pages(&self.target.root, config),
@@ -187,7 +187,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Whether the configuration shall run the evaluators that were found. Where nobody can be asked it does.
+    /// Whether the configuration should run the evaluators that were found; yes if nobody can be asked.
     fn takes(&mut self, evaluators: &[Evaluator]) -> anyhow::Result<bool> {
         let shown: Vec<String> = evaluators
             .iter()
@@ -208,7 +208,7 @@ impl Steps<'_> {
         self.try_with(|_| {})
     }
 
-    /// The configuration with the answers so far and a change.
+    /// The configuration with the answers so far and one change.
     pub(super) fn try_with(&self, change: impl FnOnce(&mut Request)) -> anyhow::Result<Config> {
         let mut said = self.said.clone();
         change(&mut said);
@@ -216,20 +216,20 @@ impl Steps<'_> {
             .configured_by(&template::configuration(&said), &said.file)
     }
 
-    /// Whether an answer makes a configuration that can be read; if not, why, in one line.
+    /// Checks whether a configuration with this answer can be read; if not, says why, in one line.
     pub(super) fn accepts(&self, change: impl FnOnce(&mut Request)) -> Result<(), String> {
         let tried = self.try_with(change);
         tried.map(|_| ()).map_err(|error| brief(&error))
     }
 
-    /// Prints a line beside the questions.
+    /// Prints a line between the questions.
     pub(super) fn tell(&mut self, line: &str) -> anyhow::Result<()> {
         writeln!(self.out, "{line}")?;
         Ok(())
     }
 
     fn command(&mut self, kind: PipelineKind, survey: &Survey) -> anyhow::Result<()> {
-        // An agent needs a working directory of its own for each run, which a function has not got.
+        // Each run of an agent needs its own working directory, which a function does not have.
         let functions = match kind {
             PipelineKind::Acts => Vec::new(),
             _ => survey.functions(kind),
@@ -314,13 +314,13 @@ impl Steps<'_> {
     }
 }
 
-/// The settings of the probe that the answers are about.
+/// The settings of the probe to which the answers belong.
 pub(super) fn settings(config: &Config) -> &EvidenceSettings {
     let settings = config.settings();
     settings.expect("the template has all keys of this probe")
 }
 
-/// An error in one line, for the foot of a question: what is wrong and what to do.
+/// An error in one line, shown below a question: what is wrong and what to do.
 fn brief(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
     let mut lines = text.lines();

@@ -1,4 +1,5 @@
-//! What lies in the folder of a pipeline: Python functions that may be it, and files with records. Nothing is run.
+//! Examines the folder of a pipeline: Python functions that may be the pipeline, and files with records. No code is
+//! run.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,10 +14,10 @@ use kelvin_probe::rows::{self, RowForm};
 /// How many functions are offered.
 const OFFERED: usize = 8;
 
-/// A larger file is no list that somebody wrote for a pipeline.
+/// A larger file is not a list that somebody wrote for a pipeline.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Files with records, of other programs.
+/// Files with records that belong to other programs.
 const OTHERS: [&str; 5] = [
     "package.json",
     "package-lock.json",
@@ -25,12 +26,12 @@ const OTHERS: [&str; 5] = [
     "expected.csv",
 ];
 
-/// What was found.
+/// The functions and files that were found in the folder of a pipeline.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     /// The functions, as `module:function`.
     functions: Vec<String>,
-    /// Those of them that ask for the conversation that an input belongs to.
+    /// The functions that have a parameter for the conversation of an input.
     conversing: BTreeSet<String>,
     /// The files with records, by path.
     pub(super) data: Vec<DataFile>,
@@ -43,14 +44,14 @@ pub(super) struct Survey {
 /// A file with records.
 #[derive(Debug)]
 pub(super) struct DataFile {
-    /// Its path below the folder of the configuration.
+    /// The path below the folder of the configuration.
     pub(super) path: String,
-    /// Its first record.
+    /// The first record in the file.
     pub(super) record: Map<String, Value>,
 }
 
 impl Survey {
-    /// Looks at the files below a folder.
+    /// Examines the files below a folder.
     pub(super) fn of_folder(root: &Path) -> Self {
         let mut files = Vec::new();
         evaluators::walk(root, 2, &mut files);
@@ -92,8 +93,8 @@ impl Survey {
         survey
     }
 
-    /// The functions that may be a pipeline of a kind, the likeliest first. Those are likely whose name says what such a
-    /// pipeline does.
+    /// The functions that may be a pipeline of a kind, the most likely first. A function is likely if its name contains
+    /// a verb of that kind.
     pub(super) fn functions(&self, kind: PipelineKind) -> Vec<&str> {
         let mut functions: Vec<&str> = self.functions.iter().map(String::as_str).collect();
         functions.sort_by_key(|address| verb_in(address, kind).unwrap_or(usize::MAX));
@@ -101,7 +102,7 @@ impl Survey {
         functions
     }
 
-    /// The one function that is surely meant: the only one, or the only one whose name says so.
+    /// The function that is certainly meant: the only one, or the only one with a fitting name.
     pub(super) fn function(&self, kind: PipelineKind) -> Option<&str> {
         let functions = self.functions(kind);
         let says_so = |address: &&str| verb_in(address, kind).is_some();
@@ -112,7 +113,7 @@ impl Survey {
         }
     }
 
-    /// Whether an answer names a function that asks for the conversation that an input belongs to.
+    /// Whether an answer names a function that has a parameter for the conversation of an input.
     pub(super) fn converses(&self, run: &str) -> bool {
         self.conversing.contains(run)
     }
@@ -124,8 +125,8 @@ impl Survey {
     }
 }
 
-/// The flag of `kelvin import` for a file of recorded traces, by its first record or, where it is one object, by its first
-/// key. A pipeline that got a trace would be given what was answered.
+/// The flag of `kelvin import` for a file of recorded traces, recognised by its first record or, if it is a single
+/// object, by its first key. Traces cannot be used as inputs directly, because they contain the answers.
 fn flag_of_traces(text: &str, record: Option<&Map<String, Value>>) -> Option<&'static str> {
     let begin = text.trim_start().trim_start_matches('{').trim_start();
     let has = |name: &str| record.is_some_and(|record| record.contains_key(name));
@@ -139,14 +140,14 @@ fn flag_of_traces(text: &str, record: Option<&Map<String, Value>>) -> Option<&'s
     is_trace.then_some("--langfuse")
 }
 
-/// The place of the verb in the name of a function among those of a kind; none where it has no such verb.
+/// The position, in the list of a kind, of the verb in the name of a function; none if the name has no such verb.
 fn verb_in(address: &str, kind: PipelineKind) -> Option<usize> {
     let name = address.rsplit(':').next().unwrap_or(address).to_lowercase();
     let mut verbs = kind.verbs().iter();
     verbs.position(|verb| name.split('_').any(|part| part == *verb))
 }
 
-/// Whether Python takes a text for a name.
+/// Whether a text is a valid name in Python.
 pub(super) fn is_identifier(text: &str) -> bool {
     let mut letters = text.chars();
     letters
@@ -155,7 +156,7 @@ pub(super) fn is_identifier(text: &str) -> bool {
         && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
-/// The public functions at the top of a file that take something, and whether each asks for its conversation.
+/// The public functions at the top level of a file that have parameters, and whether each has one for the conversation.
 fn functions(file: &Path, below: &str) -> Vec<(String, bool)> {
     let name = below.rsplit('/').next().unwrap_or(below);
     let is_other = name.starts_with("test_")
@@ -193,8 +194,8 @@ fn functions(file: &Path, below: &str) -> Vec<(String, bool)> {
     found
 }
 
-/// Whether the parameters of the function at the beginning of a text, which may stand on several lines, have the token of
-/// a conversation among them.
+/// Whether the function at the beginning of a text has a parameter for the token of a conversation. Its parameters may
+/// be on several lines.
 fn asks_for_its_conversation(text: &str) -> bool {
     let (_, inside) = text.split_once('(').unwrap_or_default();
     let mut depth = 1_usize;
@@ -211,7 +212,7 @@ fn asks_for_its_conversation(text: &str) -> bool {
     names.any(|name| name.trim() == "conversation_id")
 }
 
-/// The first of these fields that a record has, in the spelling of the record, where its value fits.
+/// The first of the given fields that a record has with a fitting value, in the record's spelling.
 pub(super) fn field(
     record: &Map<String, Value>,
     names: &[&str],

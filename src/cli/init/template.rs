@@ -47,12 +47,12 @@ pub(super) fn configuration(said: &Request) -> String {
     )
 }
 
-/// An answer, or what can stand in its place.
+/// The user's answer or, without one, a valid value.
 fn or(said: Option<&String>, fine: &str) -> String {
     quote(said.map_or(fine, String::as_str))
 }
 
-/// The value of `run`: a function in Python where the answer names one, else a command.
+/// The value of `run`: a Python function if the answer names one, otherwise a command.
 fn run(said: &Request) -> String {
     match said.run.as_deref() {
         Some(name) if is_function(name) => format!("{{python: {}}}", quoted(name)),
@@ -68,7 +68,8 @@ pub(super) fn is_function(text: &str) -> bool {
         .is_some_and(|(module, function)| names(module) && names(function))
 }
 
-/// The fields of a record that have other names in the file, as a mapping on one line under a key; empty where none has.
+/// The fields of a record that have other names in the file, as a mapping on one line under a key; empty if there are
+/// none.
 fn fields(key: &str, said: &Request) -> String {
     let pairs: Vec<String> = said
         .fields
@@ -160,7 +161,7 @@ fn answers(said: &Request) -> String {
         .address
         .as_deref()
         .unwrap_or("http://localhost:8080/v1");
-    // A server on this machine has no key.
+    // A server on this machine needs no key.
     let is_local = ["http://localhost", "http://127.", "http://[::1]"]
         .iter()
         .any(|local| address.starts_with(local));
@@ -215,7 +216,7 @@ fn acts(said: &Request) -> String {
     )
 }
 
-/// A value as it can stand between braces.
+/// A value in a form that is valid between braces.
 fn flow(value: &str) -> String {
     match value.starts_with(['{', '"', '\'']) {
         true => value.to_owned(),
@@ -223,13 +224,13 @@ fn flow(value: &str) -> String {
     }
 }
 
-/// A list of names, each on a line.
+/// A list of names, one per line.
 fn listed(names: &[String]) -> String {
     let lines = names.iter().map(|name| format!("  - {}\n", quote(name)));
     format!("\n{}", lines.collect::<String>())
 }
 
-/// The part of the configuration that lists harmless files; empty where there are none.
+/// The part of the configuration that lists harmless files; empty if there are none.
 pub(super) fn harmless(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -241,7 +242,7 @@ pub(super) fn harmless(names: &[String]) -> String {
     }
 }
 
-/// The further options; every line after `# ` is YAML with the default value.
+/// The other options as comments; without the `# `, every line is YAML with the default value.
 const OPTIONS: &str = "
 # ---- Everything below has a default; the values shown are the defaults. ----
 
@@ -273,12 +274,12 @@ const OPTIONS: &str = "
 # retry: {max_attempts: 1, transient_exit_codes: [], retry_on_timeout: false}
 ";
 
-/// A text as a value between braces, whatever characters it has: JSON is YAML.
+/// A text as a quoted value between braces; it may contain any characters, because JSON is also YAML.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The name of a branch within brackets, quoted where needed.
+/// The name of a branch in a list with brackets, quoted if necessary.
 pub(super) fn in_a_list(branch: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     match branch.starts_with(|c: char| c.is_ascii_alphabetic()) && branch.chars().all(is_plain) {
@@ -287,8 +288,8 @@ pub(super) fn in_a_list(branch: &str) -> String {
     }
 }
 
-/// The text of the workflow that publishes. `config` is the path of the configuration, where it is not the usual one.
-/// The name under which the reports are kept is read from that file.
+/// The text of the workflow that publishes. `config` is the path of the configuration, if it is not the usual one. The
+/// name under which the reports are stored is read from that file.
 pub(super) fn post(config: Option<&str>) -> String {
     let with = config.map_or_else(String::new, |path| {
         format!("        with: {{ config: {} }}\n", quoted(path))

@@ -12,7 +12,7 @@ use kelvin_run::config::Config;
 /// The result of the trial.
 #[derive(Default)]
 pub(super) struct Trial {
-    /// The last run that left an output to look at; none where the pipeline was not run.
+    /// The last run with an output that can be examined; none if the pipeline was not run.
     pub(super) look: Option<Look>,
     /// The files that the runs have left in the repository, as lines for `.gitignore`.
     pub(super) left: BTreeSet<String>,
@@ -112,13 +112,13 @@ fn show(steps: &mut Steps<'_>, look: &Look) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A command that writes the printed output to the file, where the pipeline printed its output.
+/// A command that writes the printed output to the file, if the pipeline printed its output instead of writing it.
 fn mended(look: &Look, run: &Option<String>) -> Option<String> {
     const OUTPUT: &str = "{output}";
     let run = run.as_deref().filter(|_| look.printed_its_output())?;
     let words: Vec<&str> = run.split(' ').collect();
     let place = words.iter().position(|word| *word == OUTPUT)?;
-    // After an option, or with a redirection, the meaning of the words is not known here.
+    // After an option or a redirection, the meaning of the words is not known.
     let is_plain =
         place > 0 && !words[place - 1].starts_with('-') && !run.contains(['>', '|', ';', '&']);
     let rest: Vec<&str> = words

@@ -18,7 +18,7 @@ pub(super) enum WorkflowTrigger {
     Approval,
 }
 
-/// The workflow that starts a run again where a comment asks for it.
+/// The workflow that starts a run again when a comment asks for it.
 pub(super) const ASKED: &str = "\
 # Measures a pull request where somebody who may write comments `/kelvin run`: the run of `kelvin` that the push has
 # started, and that waits, is started again. It runs in the default branch and executes nothing of the pull request.
@@ -44,7 +44,7 @@ impl WorkflowTrigger {
         }
     }
 
-    /// What has to hold for a run to measure, as an expression of GitHub; none where each run measures.
+    /// The condition for a measurement, as a GitHub expression; none if each run measures.
     const fn condition(self) -> Option<&'static str> {
         match self {
             Self::Push => None,
@@ -60,7 +60,7 @@ impl WorkflowTrigger {
         }
     }
 
-    /// The text of the workflow that measures. `config` is the path of the configuration in the repository, where it is
+    /// The text of the workflow that measures. `config` is the path of the configuration in the repository, if it is
     /// not the usual one, and `branch` the branch whose pushes are measured as the base of later changes.
     pub(super) fn measures(
         self,
@@ -73,7 +73,7 @@ impl WorkflowTrigger {
         let with = [config, setup].into_iter().flatten().collect::<String>();
         let branch = in_a_list(branch);
         let event = self.event();
-        // GitHub counts a job that is skipped as one that has passed.
+        // GitHub treats a skipped job as passed.
         let waits = self.condition().map_or_else(String::new, |condition| {
             format!(
                 "\x20   # A job that is skipped counts as passed, so it has another name than the check that a rule requires.\n\
@@ -81,7 +81,7 @@ impl WorkflowTrigger {
                  \x20   if: {condition}\n"
             )
         });
-        // The noise of a base decides most of what can be said about a later change.
+        // The noise of the base mostly determines which changes can be detected later.
         format!(
             "# Measures with a token that can only read; the workflow `kelvin-post` publishes and keeps what came of it.\n\
              name: kelvin\n\

@@ -1,4 +1,5 @@
-//! The workflows for an existing configuration. Nothing is asked, since they only name the configuration.
+//! Writes the workflows for an existing configuration. No questions are asked, since workflows only name the
+//! configuration.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use kelvin_base::exit::Misuse;
 use kelvin_base::file;
 use kelvin_page::safe;
 
-/// Whether only the workflows are asked for, and the configuration exists.
+/// Whether only the workflows are requested, and the configuration exists.
 pub(super) fn are_all(request: &Request, target: &Target) -> bool {
     let rest = Request {
         workflow: None,
@@ -24,7 +25,7 @@ pub(super) fn are_all(request: &Request, target: &Target) -> bool {
     is_alone && target.config.is_file()
 }
 
-/// Whether the workflows exist exactly as they would be written, so that a second `init` succeeds.
+/// Whether the workflows exist with exactly the text that would be written, so that a second `init` succeeds.
 pub(super) fn are_written(request: &Request, target: &Target) -> bool {
     let is_there = |(path, text): &(PathBuf, String)| {
         std::fs::read(path).is_ok_and(|there| there == text.as_bytes())
@@ -36,7 +37,7 @@ pub(super) fn are_written(request: &Request, target: &Target) -> bool {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the configuration is not valid, or a workflow of that name has another content.
+/// A [`Misuse`] if the configuration is not valid, or if a workflow of that name has different content.
 pub(super) fn write(
     registry: Registry,
     request: &Request,

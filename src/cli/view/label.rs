@@ -1,5 +1,5 @@
 //! The page on which a person says which of two answers is better. It is the only page of `kelvin view` that changes
-//! anything: what is chosen goes into the ledger of the project.
+//! anything: the choices are written to the ledger of the project.
 
 use minijinja::{AutoEscape, Environment, context};
 
@@ -10,12 +10,12 @@ use crate::registry::overrides_naming;
 use kelvin_page::{counted, safe};
 
 const PAGE: &str = include_str!("label.html");
-/// What the choices in the browser are counted under, as those of `kelvin label` without options.
+/// The criterion under which the choices in the browser are counted; the same as for `kelvin label` without options.
 const CRITERION: &str = "better";
 const PERSON: &str = "me";
 const PAIRS: usize = 10;
 
-/// What a form has sent.
+/// The data that a form has sent.
 #[derive(Debug, Default)]
 pub(super) struct SentChoice {
     token: String,
@@ -24,7 +24,7 @@ pub(super) struct SentChoice {
 }
 
 impl SentChoice {
-    /// Reads the fields of a form; one that is missing stays empty.
+    /// Reads the fields of a form; a missing field stays empty.
     pub(super) fn read(body: &[u8]) -> Self {
         let mut sent = Self::default();
         for (name, value) in form_urlencoded::parse(body) {
@@ -46,7 +46,7 @@ impl SentChoice {
     }
 }
 
-/// The pairs of the last run, and the text that only a page of this program knows.
+/// The pairs of the last run, and a secret text that only pages of this program contain.
 #[derive(Debug)]
 pub(super) struct LabelDesk {
     token: String,
@@ -59,11 +59,11 @@ impl LabelDesk {
         }
     }
 
-    /// The page of the next pair, or of the result where none is open.
+    /// The page of the next pair, or of the result if no pair is left.
     ///
     /// # Errors
     ///
-    /// Where the report has no two answers to one prompt, or the ledger cannot be read.
+    /// Fails if the report has no two answers to one prompt, or the ledger cannot be read.
     pub(super) fn page(&self, shelf: &Shelf) -> anyhow::Result<String> {
         let labelling = opened(shelf)?;
         let all = labelling.pairs();
@@ -86,18 +86,18 @@ impl LabelDesk {
         rendered(&title, lines, next, &self.token)
     }
 
-    /// Keeps a choice. None where the form is not one of this program's pages.
+    /// Stores a choice. None if the form was not sent from a page of this program.
     ///
     /// # Errors
     ///
-    /// Where the ledger or the file of calibrations cannot be written.
+    /// Fails if the ledger or the file of calibrations cannot be written.
     pub(super) fn put(&self, shelf: &Shelf, sent: &SentChoice) -> anyhow::Result<Option<()>> {
         let (true, Some(said)) = (sent.token == self.token, sent.said) else {
             return Ok(None);
         };
         let mut labelling = opened(shelf)?;
         let mut open = labelling.open_pairs()?.into_iter();
-        // A form that is sent twice says nothing more.
+        // A form that is sent a second time is ignored.
         if let Some(pair) = open.find(|pair| pair.tag == sent.pair) {
             labelling.put(&pair, said)?;
             let records = labelling.agreement()?;
@@ -140,7 +140,7 @@ fn rendered(
 ) -> anyhow::Result<String> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    // Characters that turn or hide text would let an answer show something else than it says.
+    // Characters that reverse or hide text could make an answer look different from its content.
     let plain = |text: &str| safe::lines(text);
     let pair = pair.map(|pair| {
         context! { asked => plain(&pair.asked), left => plain(&pair.left), right => plain(&pair.right), tag => &pair.tag }

@@ -1,6 +1,6 @@
-//! The server of the page. Only programs on this machine reach it, and it changes nothing but the ledger, by the page for
-//! labels. A page of another site cannot get an answer from it, by whatever name that site calls this machine, and what
-//! it sends counts for nothing.
+//! The server of the page. Only programs on this machine can reach it, and only the page for labels changes anything,
+//! namely the ledger. A page of another site cannot read a response from it, even if the domain of that site resolves
+//! to this machine, and forms from such a page are rejected.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,9 +24,9 @@ use super::shelf::Shelf;
 /// The page around the report.
 const SHELL: &str = include_str!("shell.html");
 const HTML: &str = "text/html; charset=utf-8";
-/// The page for labels.
+/// The path of the page for labels.
 const LABEL: &str = "/label";
-/// The most bytes of a form.
+/// The maximum size of a form in bytes.
 const FORM: usize = 4096;
 
 /// The response to a request.
@@ -62,11 +62,11 @@ impl ViewResponse {
     }
 }
 
-/// Serves until the process is stopped.
+/// Answers requests until the process is stopped.
 ///
 /// # Errors
 ///
-/// Where the system refuses to serve.
+/// Fails if the system refuses to serve.
 pub(super) fn serve(listener: std::net::TcpListener, shelf: Shelf) -> io::Result<()> {
     let address = listener.local_addr()?;
     listener.set_nonblocking(true)?;
@@ -88,7 +88,7 @@ pub(super) fn serve(listener: std::net::TcpListener, shelf: Shelf) -> io::Result
                         Ok::<_, hyper::Error>(sent(answer))
                     }
                 });
-                // A browser that closes the connection early is no failure.
+                // A browser that closes the connection early is not an error.
                 let _ = http1::Builder::new()
                     .serve_connection(TokioIo::new(stream), service)
                     .await;
@@ -178,7 +178,7 @@ async fn answer(
 fn sent(answer: ViewResponse) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(answer.body)));
     *response.status_mut() = answer.status;
-    // Only a kept choice sends the browser on, to the next pair.
+    // The browser is redirected to the next pair only if the choice was stored.
     if answer.status == StatusCode::SEE_OTHER {
         let headers = response.headers_mut();
         headers.insert(LOCATION, HeaderValue::from_static(LABEL));
@@ -188,7 +188,7 @@ fn sent(answer: ViewResponse) -> Response<Full<Bytes>> {
         (CONTENT_TYPE, answer.kind),
         (CACHE_CONTROL, "no-store"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // No other site may put the page into a frame.
+        // No other site may show this page in a frame.
         (CONTENT_SECURITY_POLICY, "frame-ancestors 'self'"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));

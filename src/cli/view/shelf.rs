@@ -1,4 +1,4 @@
-//! Everything that can be viewed: the report in the output folder, and the runs of the history.
+//! All reports that can be viewed: the report in the output folder, and the runs of the history.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use kelvin_run as run;
 
 /// The page of the last run.
 pub(super) const REPORT: &str = "report.html";
-/// The runs that the page offers.
+/// How many runs the page offers.
 const RUNS: usize = 50;
 
 /// The places of the reports.
@@ -35,12 +35,11 @@ pub(super) struct Shelf {
 /// The state that may change while somebody views the page.
 #[derive(Debug, Serialize)]
 pub(super) struct ShelfState {
-    /// A text that changes with the report; none where there is no report.
+    /// A text that changes with the report; none if there is no report.
     report: Option<String>,
-    /// Whether a run is in progress, or was stopped before its end: then the report is missing or older than the
-    /// answers.
+    /// Whether a run is in progress, or was stopped early: then the report is missing or older than the answers.
     is_under_way: bool,
-    /// How many answers the run has so far; none where that is not recorded, as outside of a repository.
+    /// How many answers the run has so far; none if that is not recorded, as outside a repository.
     answers: Option<usize>,
     /// Seconds since the last answer.
     quiet_for: Option<u64>,
@@ -90,12 +89,12 @@ impl Shelf {
         Ok(named.collect())
     }
 
-    /// The page of the last run; none where there is no such page.
+    /// The page of the last run; none if there is no such page.
     pub(super) fn report(&self) -> Option<Vec<u8>> {
         fs::read(self.out.join(REPORT)).ok()
     }
 
-    /// The page with the course of each metric over all runs, those of the branch of reports among them.
+    /// The page with each metric over all runs, including those of the branch of reports.
     pub(super) fn course(&self) -> anyhow::Result<Vec<u8>> {
         let article = check::runs(&RunsRequest {
             registry: self.registry,
@@ -110,7 +109,7 @@ impl Shelf {
         Ok(page)
     }
 
-    /// The page of a run of the history. Its inputs are not kept, so it shows nothing side by side.
+    /// The page of a run of the history. The history does not store inputs, so the page has no comparison of texts.
     pub(super) fn run(&self, id: &str) -> anyhow::Result<Vec<u8>> {
         let side = check::run(self.registry, &self.root, id)?;
         let mut page = Vec::new();

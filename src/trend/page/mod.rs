@@ -1,4 +1,4 @@
-//! The summary of a period as a page.
+//! Shows the summary of a period as a page.
 
 mod runs;
 mod short;
@@ -20,9 +20,9 @@ pub(crate) use short::short;
 pub(crate) use statements::fell;
 use statements::{are, cell, row_words, since, statements, time};
 
-/// How many rows a table lists; the summary as JSON has them all.
+/// How many rows a table lists at most; the JSON form of the summary has all of them.
 const ROWS: usize = 200;
-/// How many reports that could not be read are named.
+/// How many reports that could not be read are named at most.
 const UNREAD: usize = 20;
 
 /// The page of a summary.
@@ -66,7 +66,7 @@ fn candidates(summary: &Summary) -> Vec<Block<'static>> {
     let candidates: &[Candidate] = &summary.candidates;
     if candidates.is_empty() {
         let mut each = summary.configurations.iter();
-        // A fall cannot be seen where nothing is compared.
+        // Without a comparison no fall can be found.
         let is_thin = each.any(|one| !one.suspected.is_empty() || one.runs_before == 0);
         let none = match is_thin {
             true => "There is none that is certain; what could not be told stands at the top.",
@@ -116,7 +116,7 @@ fn table<const N: usize>(title: &str, columns: [Column; N], rows: Vec<TableRow>)
     }
 }
 
-/// A table with the first rows, and a note on those that were left out.
+/// A table with the first rows, and a note on the rows that were left out.
 fn listed<T, const N: usize>(
     title: &str,
     columns: [Column; N],
@@ -199,7 +199,7 @@ fn configuration(one: &OfConfiguration) -> Vec<Block<'static>> {
     blocks
 }
 
-/// The decisions of people about regressions; none where no decision was needed.
+/// The decisions of people about regressions; none if no decision was needed.
 fn decisions(decided: &[DecidedRun]) -> Vec<Block<'static>> {
     if decided.is_empty() {
         return Vec::new();
@@ -353,7 +353,7 @@ fn read(read: &ReadReports) -> Vec<Phrase> {
             counted(more, "more report")
         )));
     }
-    // No line begins with a text from outside: there, one of its characters could begin a list.
+    // No line begins with foreign text: at the beginning of a line, its first character could start a list.
     said.extend(
         read.notices
             .iter()

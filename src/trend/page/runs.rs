@@ -1,4 +1,4 @@
-//! The course of the runs of each configuration as a page: value, verdict and cost of each run.
+//! Shows the runs of each configuration over time as a page: value, verdict and cost of each run.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ use kelvin_record::Direction;
 
 /// How many runs of a configuration are shown.
 const RUNS: usize = 100;
-/// How many metrics are plotted; the others are not on the page, but in each report.
+/// How many metrics are plotted at most; the others are not on the page, but in each report.
 const PLOTS: usize = 6;
-/// How many cases are named that moved from one run to the next.
+/// How many cases that changed from one run to the next are named at most.
 const MOVED: usize = 3;
-/// How many falls of a configuration are named.
+/// How many falls of a configuration are named at most.
 const FALLS: usize = 10;
 
 /// The tags of each commit.
 type Releases = BTreeMap<String, Vec<String>>;
 
-/// The page of all runs that were read, and why some were not. `line`: the runs of the default branch, in the order of
-/// its history, which are used to find falls.
+/// The page of all runs that were read, with the reasons why some could not be read. `line`: the runs of the default
+/// branch, in the order of its history, in which falls are searched.
 pub(crate) fn history(
     (runs, line): (&[PastRun], &[PastRun]),
     found: &ReadReports,
@@ -114,7 +114,7 @@ fn configuration(one: &Runs<'_>, releases: &Releases) -> Vec<Block<'static>> {
     blocks
 }
 
-/// A value of each run, with the number of its samples.
+/// A plot with a value of each run, and the number of its samples.
 fn plot(
     title: Phrase,
     ends: (f64, f64),
@@ -135,7 +135,7 @@ fn plot(
     })
 }
 
-/// The metrics that have a scale, beginning with those of which more is better.
+/// The metrics that have a scale, first those for which higher is better.
 fn plotted<'a>(one: &Runs<'a>) -> Vec<(&'a str, (f64, f64))> {
     let mut metrics: Vec<_> = one.metrics.iter().collect();
     metrics.sort_by_key(|(id, scale)| (scale.direction == Direction::Lower, **id));
@@ -145,7 +145,7 @@ fn plotted<'a>(one: &Runs<'a>) -> Vec<(&'a str, (f64, f64))> {
     scaled.take(PLOTS).collect()
 }
 
-/// The cost of each run: in money where that is known for any run, otherwise in seconds of the pipeline.
+/// The cost of each run: in money if it is known for any run, otherwise in seconds of the pipeline.
 fn spending(one: &Runs<'_>, steps: Vec<TrendStep>) -> Option<Block<'static>> {
     let usd = |run: &&PastRun| run.cost.usage.as_ref().and_then(|usage| usage.usd);
     let is_known = one.runs.iter().any(|run| usd(run).is_some());
@@ -170,7 +170,8 @@ fn spending(one: &Runs<'_>, steps: Vec<TrendStep>) -> Option<Block<'static>> {
     (most > 0.0).then(|| plot(Phrase::text(title), ends, steps, points))
 }
 
-/// The next round number: 1, 2 or 5 times a power of ten. So the axis stays the same while the values move a little.
+/// The next round number: 1, 2 or 5 times a power of ten. With it, the axis does not change when the values change
+/// slightly.
 fn above(most: f64) -> f64 {
     let power = 10_f64.powf(most.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power);
@@ -190,8 +191,8 @@ fn step(one: &Runs<'_>, run: &PastRun, releases: &Releases) -> TrendStep {
     }
 }
 
-/// The anchor of a run on the page. It contains no index of the run or the configuration, which would change with every
-/// new run.
+/// The anchor of a run on the page. It contains no index of the run or the configuration, because an index would change
+/// with every new run.
 fn anchor(one: &Runs<'_>, run: &PastRun) -> String {
     let name = kelvin_base::digest::Digest::of(one.name.as_bytes()).short(8);
     let twins = one
@@ -209,7 +210,7 @@ fn short(run: &PastRun) -> Option<String> {
 }
 
 fn tags(run: &PastRun, releases: &Releases) -> Option<String> {
-    // Files that differ from their commit were not released.
+    // A run with uncommitted changes was not released.
     let commit = run.commit.as_deref().filter(|_| !run.dirty)?;
     Some(releases.get(commit)?.join(", "))
 }

@@ -1,4 +1,4 @@
-//! The summary of a period in a few lines, for a channel of a chat or an issue.
+//! The summary of a period in a few lines, for a chat channel or an issue.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use crate::trend::summary::{OfConfiguration, Summary};
 use kelvin_base::cost::Cost;
 use kelvin_page::{Tone, counted, safe};
 
-/// How many statements are shown: with the first line, the costs and a line for the rest these are twelve lines.
+/// How many statements are shown. With the first line, the costs and a line for the rest, the text has twelve lines.
 const SHOWN: usize = 9;
-/// The longest name of something foreign, in columns.
+/// The maximum width of a foreign name, in columns.
 const NAME: usize = 60;
 
-/// The lines. Names stand between backticks, which chats and forges show alike.
+/// The lines. Names are put between backticks, which chats and forges show in the same way.
 pub(crate) fn short(summary: &Summary) -> String {
     let (first, last) = &summary.weeks;
     let weeks = match first == last {

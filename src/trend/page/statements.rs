@@ -1,5 +1,4 @@
-//! The statements that a reader of the summary should know first, and the phrases that other parts of the page share
-//! with them.
+//! The most important statements of the summary, and the phrases that other parts of the page also use.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +8,7 @@ use crate::trend::summary::{Candidate, Of, OfConfiguration, Summary, SummaryRow,
 use kelvin_page::{Phrase, Statement, Tone, counted, display};
 use kelvin_record::Nouns;
 
-/// How many falls are named one by one.
+/// How many falls are named one by one at most.
 const NAMED: usize = 5;
 
 pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
@@ -109,7 +108,7 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
     said
 }
 
-/// A warning where the means of a configuration rest on few runs.
+/// A warning if the means of a configuration are based on few runs.
 fn thin(one: &OfConfiguration) -> Option<&'static str> {
     Some(match (one.runs, one.runs_before) {
         (0, _) => " has no run in this period",
@@ -149,7 +148,7 @@ fn subject(of: &Of) -> Phrase {
     }
 }
 
-/// A fall that lasts, as a sentence; `verb` is `fell` or another verb.
+/// A lasting fall as a sentence; `verb` is `fell` or another verb.
 pub(crate) fn fell(fall: &LastingFall, verb: &str) -> Phrase {
     let (before, now) = (value(&fall.before), value(&fall.now));
     let slowly = match fall.is_gradual {
@@ -175,7 +174,7 @@ fn run(at: &str, commit: Option<&str>) -> Phrase {
     }
 }
 
-/// The run since which something is as bad as now.
+/// The run since which the value is as bad as now.
 pub(super) fn since(one: &Candidate) -> Option<Phrase> {
     let since = one.since.as_ref()?;
     let phrase = run(&since.at, since.commit.as_deref());
@@ -193,7 +192,7 @@ pub(super) fn value(mean: &Mean) -> String {
     }
 }
 
-/// A mean as in [`value`], with the reason where there is no mean.
+/// Like [`value`], with the reason if there is no mean.
 pub(super) fn cell(mean: &Mean) -> Phrase {
     let phrase = Phrase::text(value(mean));
     match &mean.reason {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256 digest; 64 lower-case hex digits when shown.
+/// A SHA-256 digest; formatted as 64 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest([u8; 32]);
 
@@ -22,18 +22,18 @@ impl Digest {
         &self.0
     }
 
-    /// The first 8 bytes, big-endian: a place on a ring, never an identity.
+    /// The first 8 bytes as a big-endian number: a position on a ring, never an identity.
     pub fn point(&self) -> u64 {
         self.points()[0]
     }
 
-    /// Every 8 bytes, big-endian: four places on a ring.
+    /// Every 8 bytes, big-endian: four positions on a ring.
     pub fn points(&self) -> [u64; 4] {
         let eight = |at: usize| std::array::from_fn(|byte| self.0[8 * at + byte]);
         std::array::from_fn(|at| u64::from_be_bytes(eight(at)))
     }
 
-    /// The first `digits` hex digits, for people.
+    /// The first `digits` hex digits, for messages.
     pub fn short(&self, digits: usize) -> String {
         let mut text = self.to_string();
         text.truncate(digits);
@@ -52,7 +52,7 @@ impl Digest {
     }
 }
 
-/// The order of the bytes, eight at a time.
+/// Compares the bytes, eight at a time.
 impl Ord for Digest {
     fn cmp(&self, other: &Self) -> Ordering {
         self.points().cmp(&other.points())
@@ -102,8 +102,8 @@ impl JsonSchema for Digest {
 
 /// Collects labelled fields into one digest.
 ///
-/// Every label and value carries its length, so no two different sequences of fields share their
-/// bytes. The domain names the purpose and its version: change it when the meaning changes.
+/// Every label and value is stored with its length, so no two different sequences of fields have the same bytes. The
+/// domain names the purpose and its version; it must change when the meaning changes.
 #[derive(Clone)]
 pub struct Fields(Sha256);
 

@@ -1,4 +1,4 @@
-//! Opens paths from others, or through links of others, without ever leaving a folder.
+//! Opens paths that come from outside, or contain links from outside, without ever leaving a folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -10,8 +10,8 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, statat};
 use rustix::io::Errno;
 
-/// A folder that is held open. Lookups never leave it, even if somebody replaces names by links
-/// between two of them: every lookup begins at the folder itself, and none follows a link to the outside.
+/// A folder that is held open. Lookups never leave it, even if another program replaces names by links between two of
+/// them: every lookup begins at the folder itself, and none follows a link to the outside.
 #[derive(Debug)]
 pub struct Beneath {
     folder: OwnedFd,
@@ -22,7 +22,7 @@ pub struct Beneath {
 pub struct FolderEntry {
     /// Its name within the folder.
     pub name: OsString,
-    /// The kind of the entry; a link is reported as a link, wherever it leads.
+    /// The kind of the entry; a link is reported as a link, for any kind of target.
     pub kind: EntryKind,
     /// The size in bytes, for a file.
     pub size: u64,
@@ -59,18 +59,18 @@ impl FolderEntry {
 pub enum NotOpened {
     /// The path does not exist.
     Absent,
-    /// The path leads out of the folder, by a link or by its own components.
+    /// The path points outside the folder, by a link or by its own components.
     Escapes,
     /// The path exists but cannot be opened.
     Refused(io::Error),
 }
 
 impl Beneath {
-    /// Opens a folder and holds it.
+    /// Opens a folder and keeps it open.
     ///
     /// # Errors
     ///
-    /// Where it is no folder, or cannot be opened.
+    /// Fails if it is not a folder, or cannot be opened.
     pub fn of(folder: &Path) -> io::Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         let folder = rustix::fs::open(folder, flags, Mode::empty())?;
@@ -81,7 +81,7 @@ impl Beneath {
     ///
     /// # Errors
     ///
-    /// Where the path does not exist, where it leads outside, and where it cannot be opened.
+    /// Fails if the path does not exist, leads outside, or cannot be opened.
     pub fn open(&self, path: &Path) -> Result<File, NotOpened> {
         if !is_inside(path) {
             return Err(NotOpened::Escapes);
@@ -95,7 +95,7 @@ impl Beneath {
     ///
     /// # Errors
     ///
-    /// Where the path leads outside, and where the system does not tell.
+    /// Fails if the path leads outside, or if the system cannot tell.
     pub fn exists(&self, path: &Path) -> Result<bool, NotOpened> {
         match self.open(path) {
             Ok(_) => Ok(true),
@@ -106,11 +106,11 @@ impl Beneath {
         }
     }
 
-    /// The entries of a folder, at most this many, in the order of their names. No link is followed.
+    /// The entries of a folder, at most this many, sorted by name. No link is followed.
     ///
     /// # Errors
     ///
-    /// Where the folder does not exist, where it leads outside, and where it cannot be read.
+    /// Fails if the folder does not exist, leads outside, or cannot be read.
     pub fn entries(&self, folder: &Path, most: usize) -> Result<Vec<FolderEntry>, NotOpened> {
         let opened = self.open(folder)?;
         let listed = Dir::read_from(&opened).map_err(not_opened)?;
@@ -149,7 +149,7 @@ impl Beneath {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         loop {
             match openat2(&self.folder, path, flags, Mode::empty(), resolve) {
-                // A path was renamed in the meantime, and the kernel cannot tell whether it is inside.
+                // A path was renamed in the meantime, and the kernel does not know whether it is inside.
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 // Linux before 5.6 and strict sandboxes do not have the system call.
                 Err(Errno::NOSYS | Errno::PERM) => return self.walk(path, flags),
@@ -163,8 +163,8 @@ impl Beneath {
         self.walk(path, flags)
     }
 
-    /// Opens one component after the other and follows no link at all: without the help of the
-    /// system nobody can know where a link leads by the time it is followed.
+    /// Opens one component after the other and follows no link at all: without help from the system, the target of a
+    /// link may change before it is followed.
     fn walk(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         use rustix::fs::openat;
         let names: Vec<_> = path
@@ -184,7 +184,7 @@ impl Beneath {
     }
 }
 
-/// Whether a path stays below the folder that it starts in, judged by its text alone.
+/// Whether a path stays below the folder in which it starts, judging only by its text.
 pub fn is_inside(path: &Path) -> bool {
     let mut parts = path.components();
     let stays = |part| matches!(part, Component::Normal(_) | Component::CurDir);

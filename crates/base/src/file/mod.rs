@@ -1,4 +1,4 @@
-//! Files with their path in the error: whole reads, atomic writes, names that are safe as folders.
+//! Reads and writes files with their path in the error: whole reads, atomic writes, safe names for folders.
 
 pub mod beneath;
 
@@ -11,8 +11,8 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::digest::Digest;
 
-/// The file that marks a folder as the output of runs: its content is ours, is neither a case nor
-/// code of the pipeline, and is removed by the next run.
+/// The file that marks a folder as the output of runs: this program owns its content, which is neither a case nor code
+/// of the pipeline, and is removed by the next run.
 pub const OUTPUT_MARK: &str = ".kelvin-run";
 
 /// Reads a whole file as text.
@@ -20,7 +20,7 @@ pub fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("failed to read `{}`", path.display()))
 }
 
-/// Whether a path is the file that this program prints to, as in `kelvin check > log`.
+/// Whether a path is the file to which this program prints, as in `kelvin check > log`.
 pub fn is_printed_to(path: &Path) -> bool {
     let Ok(data) = fs::symlink_metadata(path) else {
         return false;
@@ -33,12 +33,12 @@ pub fn is_printed_to(path: &Path) -> bool {
     is_it(io::stdout().as_fd()) || is_it(io::stderr().as_fd())
 }
 
-/// Writes a file completely or not at all: a temporary file beside it, then a rename.
+/// Writes a file completely or not at all: first a temporary file in the same folder, then a rename.
 pub fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     write_with(path, |file| file.write_all(text))
 }
 
-/// The same for a file that only its owner may read.
+/// Writes a file that only its owner may read, completely or not at all.
 pub fn write_private(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let failed = || format!("failed to write `{}`", path.display());
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -50,7 +50,7 @@ pub fn write_private(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same for a writer, e.g. a serializer, so that a large text is never held in memory.
+/// Writes a file through a writer, e.g. a serializer, so that a large text is never in memory.
 pub fn write_with(
     path: &Path,
     fill: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
@@ -77,13 +77,13 @@ pub fn write_with(
     Ok(())
 }
 
-/// A temporary file is private, but a report is for everybody whom the umask allows.
+/// A temporary file is private, but a report may be read by everybody whom the umask allows.
 fn default_mode() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;
     fs::Permissions::from_mode(0o666)
 }
 
-/// A path without `.` and `..`; none where it leaves the folder that it counts from, or does not count from one.
+/// A path without `.` and `..`; none if it leaves its base folder, or is not relative.
 pub fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -125,7 +125,7 @@ pub fn slug(name: &str) -> String {
     format!("{slug}~{}", Digest::of(name.as_bytes()).short(8))
 }
 
-/// How many bytes can still be written to the file system of a folder; none where it does not say.
+/// How many bytes can still be written to the file system of a folder; none if it does not say.
 pub fn free_bytes(folder: &Path) -> Option<u64> {
     let data = rustix::fs::statvfs(folder).ok()?;
     data.f_bavail.checked_mul(data.f_frsize)

@@ -10,8 +10,8 @@ use crate::stats::mean;
 pub struct Kappa {
     /// From -1 to 1; 0 is the value that chance gives.
     pub value: f64,
-    /// Whether one of the raters says the same of everything. Then kappa is 0 whatever the share of
-    /// agreement is, since chance alone would give that share.
+    /// Whether one of the raters always gives the same rating. Then kappa is 0 for any share of agreement, since chance
+    /// alone would give the same share.
     pub is_constant: bool,
 }
 
@@ -19,8 +19,8 @@ pub struct Kappa {
 /// coefficient of agreement for nominal scales", Educational and Psychological Measurement 20, 1960).
 /// None for an empty list.
 ///
-/// Two raters who both say the same of everything agree no more than chance would. The formula is then 0/0,
-/// and the result is 0, because nothing shows that they would agree on anything else.
+/// If both raters always give the same rating, their agreement is not larger than by chance. The formula is then 0/0,
+/// and the result is 0, because it is not known whether they would agree on other items.
 pub fn kappa(pairs: &[(f64, f64)], threshold: f64) -> Option<Kappa> {
     let share = |says_yes: &dyn Fn(&(f64, f64)) -> bool| {
         let count = pairs.iter().filter(|pair| says_yes(pair)).count();
@@ -45,15 +45,15 @@ pub fn kappa(pairs: &[(f64, f64)], threshold: f64) -> Option<Kappa> {
     })
 }
 
-/// How far two raters agree who put things into categories.
+/// The agreement of two raters who assign categories.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CategoryKappa {
-    /// The share of the pairs in which they say the same.
+    /// The share of the pairs in which both raters agree.
     pub agreed: f64,
-    /// Cohen's kappa; none where chance alone explains all agreement, since one of them says the same of everything.
+    /// Cohen's kappa; none if chance alone explains all agreement, since one rater always says the same.
     pub value: Option<f64>,
-    /// The 95 % interval of it. It is that of the share of agreement, at the chance agreement that was found, so that
-    /// it has a width also where all pairs agree, which the usual standard error has not.
+    /// Its 95 % interval. It is computed from the interval of the share of agreement, with the observed chance
+    /// agreement. So it has a width even if all pairs agree, unlike the usual standard error.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -99,8 +99,8 @@ pub fn mean_absolute_error(pairs: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// A mean in which each part counts once, with the mean of its samples, however often it was run. A part is a variant
-/// of a case, or the case itself where it has no variants. Doubtful parts are run again, and would weigh
-/// more if every sample counted the same.
+/// of a case, or the case itself if it has no variants. Doubtful parts are run again, and would have too much weight if
+/// every sample counted the same.
 #[derive(Clone, Debug, Default)]
 pub struct Balanced {
     /// The mean of each part.
@@ -124,18 +124,18 @@ impl Balanced {
         }
     }
 
-    /// The mean; none where there are no samples.
+    /// The mean; none if there are no samples.
     pub fn value(&self) -> Option<f64> {
         mean(&self.means)
     }
 
-    /// How many samples there are in all.
+    /// The total number of samples.
     pub const fn samples(&self) -> usize {
         self.samples
     }
 
-    /// The 95 % interval of a mean of values from 0 to 1; none below two cases. Every part is assumed to have the
-    /// average number of runs.
+    /// The 95 % interval of a mean of values from 0 to 1; none for fewer than two cases. Every part is assumed to have
+    /// the average number of runs.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let runs = self.samples as f64 / self.means.len().max(1) as f64;
         let cases = self.cases.iter();

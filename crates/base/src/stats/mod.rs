@@ -1,4 +1,4 @@
-//! Means, intervals and quantiles; pure, every formula with its source.
+//! Means, intervals and quantiles without side effects; every formula has its source.
 
 mod agreement;
 mod interval;
@@ -10,7 +10,7 @@ pub use interval::clustered_interval;
 pub use rank::{auc, spearman};
 pub use special::{ln_beta, t_upper_quantile};
 
-/// The mean; none for an empty list. Equal values give exactly that value.
+/// The mean; none for an empty list. If all values are equal, the mean is exactly this value.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let (first, rest) = values.split_first()?;
     if rest.iter().all(|value| value == first) {

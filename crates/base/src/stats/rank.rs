@@ -1,12 +1,12 @@
-//! Statistics of ranks: the correlation of Spearman, and the area under the curve.
+//! Rank statistics: Spearman's correlation, and the area under the curve.
 
-/// The ranks of values from 1; equal values share the mean of the ranks that they take up.
+/// The ranks of values from 1; equal values share the mean of their ranks.
 fn mid_ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|one, other| values[*one].total_cmp(&values[*other]));
     let mut ranks = vec![0.0; values.len()];
     let mut before = 0;
-    // `==` rather than the total order decides what is tied: 0 and -0 are one value.
+    // `==`, not the total order, decides which values are tied: 0 and -0 are the same value.
     for tied in order.chunk_by(|one, other| values[*one] == values[*other]) {
         let rank = before as f64 + (tied.len() + 1) as f64 / 2.0;
         for place in tied {
@@ -17,9 +17,9 @@ fn mid_ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Spearman's rank correlation: Pearson's correlation between the ranks, where ties share their mean
-/// rank (Kendall and Gibbons, "Rank Correlation Methods", 1990, section 3.8). None for fewer than three
-/// pairs, and none where all values of one side are equal, since they have no order.
+/// Spearman's rank correlation: Pearson's correlation between the ranks, where ties share their mean rank (Kendall and
+/// Gibbons, "Rank Correlation Methods", 1990, section 3.8). None for fewer than three pairs, or if all values of one
+/// side are equal, since they have no order.
 pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     if pairs.len() < 3 {
         return None;
@@ -41,9 +41,9 @@ fn pearson(one: &[f64], other: &[f64]) -> Option<f64> {
     (scale > 0.0).then(|| (across / scale).clamp(-1.0, 1.0))
 }
 
-/// The area under the receiver operating characteristic: the probability that one of `above` is larger
-/// than one of `below`, where a tie counts half (Hanley and McNeil, "The meaning and use of the area
-/// under a receiver operating characteristic curve", Radiology 143, 1982). None where a side is empty.
+/// The area under the receiver operating characteristic: the probability that one of `above` is larger than one of
+/// `below`, where a tie counts half (Hanley and McNeil, "The meaning and use of the area under a receiver operating
+/// characteristic curve", Radiology 143, 1982). None if a side is empty.
 pub fn auc(above: &[f64], below: &[f64]) -> Option<f64> {
     if above.is_empty() || below.is_empty() {
         return None;

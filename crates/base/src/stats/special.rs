@@ -1,14 +1,14 @@
-//! The gamma and beta functions that the intervals and the gate are built on.
+//! The gamma and beta functions that the intervals and the gate use.
 
 use std::f64::consts::PI;
 
-/// From this value on, five terms of the Stirling series are exact to the last bit or two.
+/// From this value on, five terms of the Stirling series are exact to the last one or two bits.
 const STIRLING_FROM: f64 = 15.0;
 
 /// The natural logarithm of the gamma function, for `z > 0`.
 ///
-/// Stirling's series (DLMF 5.11.1), after the recurrence `Γ(z + 1) = zΓ(z)` has brought the
-/// argument to where it is exact.
+/// Stirling's series (DLMF 5.11.1), after the recurrence `Γ(z + 1) = zΓ(z)` has moved the argument to a range where the
+/// series is exact.
 pub(super) fn ln_gamma(z: f64) -> f64 {
     let mut shifted = z;
     let mut product = 1.0;
@@ -31,7 +31,7 @@ pub(super) fn beta_cdf(x: f64, a: f64, b: f64) -> f64 {
     beta_cdf_of_pair(x, 1.0 - x, a, b)
 }
 
-/// The same for a `y = 1 - x` that is known more exactly than it can be computed from `x`.
+/// Like `beta_cdf`, for a `y = 1 - x` that is known more exactly than it can be computed from `x`.
 pub(super) fn beta_cdf_of_pair(x: f64, y: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -85,7 +85,7 @@ fn beta_power(x: f64, y: f64, a: f64, b: f64) -> f64 {
     (a / n * b / (2.0 * PI)).sqrt() * (stirling - deviance).exp()
 }
 
-/// `x ln(x/m) + m - x`, also where `x` and `m` are close (Loader 2000, section 3).
+/// `x ln(x/m) + m - x`, accurate even if `x` and `m` are close (Loader 2000, section 3).
 fn deviance(x: f64, m: f64) -> f64 {
     if (x - m).abs() >= 0.1 * (x + m) {
         return x * (x / m).ln() + m - x;
@@ -154,7 +154,7 @@ fn t_upper_tail(t: f64, df: f64) -> f64 {
 
 /// The value that a t variable with `df > 0` degrees of freedom exceeds with probability `alpha`.
 ///
-/// Infinite at `alpha <= 0`; `alpha` of at least a half gives the mirrored value.
+/// Infinite for `alpha <= 0`; for an `alpha` of at least one half the mirrored value.
 pub fn t_upper_quantile(alpha: f64, df: f64) -> f64 {
     const STEPS: usize = 2_000;
     if alpha > 0.5 {
@@ -164,8 +164,8 @@ pub fn t_upper_quantile(alpha: f64, df: f64) -> f64 {
         return f64::INFINITY;
     }
     let ln_peak = -ln_beta(0.5 * df, 0.5) - 0.5 * df.ln();
-    // The tail is convex above zero, so Newton's method climbs to the root and never passes it;
-    // when rounding stops the climb, it has arrived.
+    // The tail is convex above zero, so Newton's method approaches the root from below and never passes it. When
+    // rounding stops the approach, the root is reached.
     let mut t = 0.0;
     for _ in 0..STEPS {
         let density = (ln_peak - 0.5 * (df + 1.0) * (t * t / df).ln_1p()).exp();

@@ -1,5 +1,4 @@
-//! Finds what the schema cannot say about the keys of this probe, and tells what to do about the slips that people make
-//! with them.
+//! Finds problems with the keys of this probe that the schema cannot express, and gives advice about common mistakes.
 
 use std::ops::Range;
 
@@ -11,10 +10,10 @@ use crate::{figures, interpolate, kinds, own_check};
 use kelvin_run::config::yaml::{Content, Node};
 use kelvin_run::config::{Part, Problem, Slip};
 
-/// A `matrix` that makes more combinations than this has a slip.
+/// A `matrix` with more combinations than this is a mistake.
 const MOST_COMBINATIONS: usize = 10_000;
 
-/// Everything that is wrong with the values. Values of a wrong type are passed over.
+/// All problems of the values. Values of a wrong type are skipped.
 pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
     let mut found = Vec::new();
     if !part.is_configured {
@@ -69,7 +68,7 @@ fn invariants(node: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// Reports what is wrong with the keys of one invariant.
+/// Reports the problems in the keys of one invariant.
 pub(super) fn one(invariant: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
     if let Some((text, at)) = invariant.text(&["description"])
         && text.trim().is_empty()
@@ -84,7 +83,7 @@ pub(super) fn one(invariant: &Node, services: &DeclaredServices, found: &mut Vec
     }
 }
 
-/// The name of an invariant is a part of the id of a metric.
+/// Checks the name of an invariant, which is part of the id of a metric.
 pub(super) fn named(name: &str, at: &Range<usize>, found: &mut Vec<Problem>) {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || !name.chars().all(is_plain) {
@@ -102,7 +101,7 @@ pub(super) fn named(name: &str, at: &Range<usize>, found: &mut Vec<Problem>) {
     }
 }
 
-/// Reports what is wrong with a check: its variables, then everything that shows when it is opened.
+/// Reports the problems of a check: its variables, then everything that can be seen when it is opened.
 fn look(check: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
     let before = found.len();
     unset(check, ScenarioFields::Allowed, found);
@@ -118,7 +117,8 @@ fn look(check: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
         return;
     }
     let written = check.to_json();
-    // What this check asks for depends on the scenario, so it is tried with every scenario when the scenarios are read.
+    // The requirement of this check depends on the scenario, so it is tested with every scenario when the scenarios are
+    // read.
     if own_check::has_fields(&written) {
         return;
     }
@@ -203,7 +203,7 @@ fn writable(node: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// Keys that are known from elsewhere, each with what takes its place here.
+/// Keys that users may know from elsewhere, each with its replacement.
 const OTHER_KEYS: &[(&str, &str)] = &[
     (
         "task",
@@ -264,7 +264,7 @@ const OTHER_KEYS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What to do about a slip.
+/// Advice about a mistake.
 pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
     match slip {
         Slip::UnknownKey(key) => {

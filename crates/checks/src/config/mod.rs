@@ -28,71 +28,71 @@ use kelvin_run::judge::JudgeSettings;
 use kelvin_run::targets::Address;
 use kelvin_run::{Program, config};
 
-/// Values that are shorter stand in too many texts by accident.
+/// Shorter values occur in too many texts by accident.
 const SHORTEST_VALUE: usize = 4;
 
-/// Everything that this probe needs to know, checked up front.
+/// The settings that this probe needs, checked before the run.
 #[derive(Debug)]
 pub(crate) struct ChecksSettings {
-    /// How the pipeline is reached.
+    /// The address of the pipeline.
     pub(super) run: Address,
-    /// Where the scenarios come from.
+    /// The source of the scenarios.
     pub(super) source: ScenarioSource,
-    /// The parameters that every scenario is crossed with.
+    /// The parameters whose combinations are applied to every scenario.
     pub(super) matrix: BTreeMap<String, Vec<Parameter>>,
-    /// The folder that every workspace is a copy of, relative to the root.
+    /// The folder from which every workspace is copied, relative to the root.
     pub(super) template: Option<WorkspaceTemplate>,
-    /// The templates that scenarios bring, by what is written for each.
+    /// The templates of single scenarios, by their text in the file.
     templates: BTreeMap<String, WorkspaceTemplate>,
-    /// The invariants: what must hold, those of all scenarios first.
+    /// The invariants, i.e. the conditions that must hold; first those of all scenarios.
     pub(super) invariants: Vec<Invariant>,
     /// The invariants that a judge grades.
     pub(super) judged: Vec<JudgedCheck>,
     /// How the figures are made.
     pub(super) basis: ChecksBasis,
-    /// How often every scenario is run: more often than there are replicas where the scenario belongs to a base.
+    /// How often every scenario is run: more often than there are replicas if the scenario belongs to a base.
     pub(super) runs: usize,
-    /// The services that scenarios use beside their workspace, by name.
+    /// The services that scenarios use besides their workspace, by name.
     pub(super) services: BTreeMap<String, Box<dyn Service>>,
-    /// What no scenario may do.
+    /// The rules about actions that are forbidden in every scenario.
     pub(super) forbidden: Forbidden,
-    /// The values that `${NAME}` stands for, by name.
+    /// The values that replace `${NAME}`, by name.
     values: BTreeMap<String, String>,
     /// The command lines that the checks and services run.
     commands: Vec<String>,
-    /// The files that say what is measured.
+    /// The files that define what is measured.
     files: Vec<(&'static str, PathBuf)>,
-    /// The keys that say what is measured, as the file has them, with defaults.
+    /// The keys that define what is measured, in the form of the file, with defaults.
     written: Map<String, Value>,
-    /// The digest of everything in the services that the answer of a scenario depends on.
+    /// The digest of everything in the services on which the answer of a scenario depends.
     of_services: Digest,
 }
 
-/// Where scenarios come from.
+/// The source of scenarios.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ScenarioSource {
     /// A folder of cases, or a glob.
     Cases(String),
     /// A file with one scenario in every line.
     File(String),
-    /// There is one scenario: the run itself.
+    /// There is one scenario, which is the run itself.
     Alone,
 }
 
-/// One thing that must hold.
+/// One condition that must hold.
 #[derive(Debug)]
 pub(super) struct Invariant {
     /// Its name.
     pub(super) name: String,
-    /// What is written for it in the scenarios that bring it; none where it holds for all scenarios.
+    /// The text of the invariant in the scenarios that define it; none if it applies to all scenarios.
     pub(super) own: Option<Value>,
-    /// The check that looks at it.
+    /// The check that tests it.
     pub(super) check: InvariantCheck,
-    /// The key of the value that the check compares with, where the scenario's `expected` is that value.
+    /// The key of the value for the comparison, if the scenario's `expected` is used as this value.
     pub(super) compares: Option<&'static str>,
     /// Whether the opposite must hold.
     pub(super) is_negated: bool,
-    /// The script that the check runs, relative to the root, where it runs one.
+    /// The script that the check runs, relative to the root, if it runs one.
     pub(super) script: Option<PathBuf>,
     /// The files that the check runs or names, relative to the root.
     pub(super) runs: BTreeSet<PathBuf>,
@@ -114,7 +114,7 @@ impl ChecksSettings {
         }
     }
 
-    /// Everything that the answer of a scenario depends on beside the scenario and the code: the checks
+    /// The digest of all data on which the answer of a scenario depends besides the scenario and the code: the checks
     /// and the values of their variables.
     pub(super) fn reader_digest(&self) -> Digest {
         let fields = Fields::of("kelvin/reader/checks/v1")
@@ -128,7 +128,7 @@ impl ChecksSettings {
         fields.digest()
     }
 
-    /// The invariants that hold for a scenario: those of all scenarios, and its own.
+    /// The invariants that apply to a scenario: those of all scenarios, and its own.
     pub(super) fn invariants_of(&self, scenario: &Scenario) -> impl Iterator<Item = &Invariant> {
         self.invariants.iter().filter(|invariant| {
             let own = invariant.own.as_ref();
@@ -136,7 +136,7 @@ impl ChecksSettings {
         })
     }
 
-    /// The template of the workspace of a scenario: its own, else that of all scenarios; none where neither is named.
+    /// The template of the workspace of a scenario: its own, otherwise the common one; none if neither is set.
     pub(super) fn template_of(&self, scenario: &Scenario) -> Option<&WorkspaceTemplate> {
         match &scenario.template {
             Some(own) => self.templates.get(own),
@@ -144,7 +144,7 @@ impl ChecksSettings {
         }
     }
 
-    /// A text that has the names of variables in place of their values.
+    /// A text in which the values of variables are replaced by their names.
     pub(super) fn without_values(&self, text: &str) -> String {
         let long = self.values.iter();
         let long = long.filter(|(_, value)| value.len() >= SHORTEST_VALUE);
@@ -296,7 +296,7 @@ impl Configure for ChecksKind {
                 replicas,
                 replica_aggregation: keys.scoring.replica_aggregation,
             },
-            // A base is run more often, but the verdict on a scenario rests on as many runs there as in a change.
+            // A base is run more often, but the verdict on a scenario is based on equally many runs of base and change.
             runs: match config.repeats > config.replicas {
                 true => replicas.max(config.repeats.get()),
                 false => replicas,
@@ -344,8 +344,8 @@ fn judge(
     })
 }
 
-/// The keys as they are written, without those that concern judges only. What a scenario leaves for a judge does not
-/// depend on them, so another judge, or other criteria, runs no scenario again.
+/// The keys as written, without those that concern only judges. The text that a scenario leaves for a judge does not
+/// depend on them, so with another judge, or other criteria, no scenario has to be run again.
 fn looked_at(written: &Map<String, Value>) -> Value {
     let mut looked_at = Value::Object(written.clone());
     let invariants = looked_at
@@ -373,14 +373,14 @@ fn globs(texts: &[String]) -> anyhow::Result<GlobSet> {
     Ok(globs.build()?)
 }
 
-/// The variables of this process that are text.
+/// The variables of this process whose values are valid text.
 fn environment() -> impl Iterator<Item = (String, String)> {
     let variables = std::env::vars_os();
     variables
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Refuses what shows only in the folder of the configuration, or together with its other keys.
+/// Reports problems that depend on the folder of the configuration, or on its other keys.
 fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow::Result<()> {
     let refuse = |path: &[&str], what: String, help: &str| {
         let problem = Problem::new(part.node.place(path), what).help(help);
@@ -444,8 +444,8 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
     Ok(())
 }
 
-/// Says that no scenario has anything that is `expected`, with how to expect something. None where a scenario has it,
-/// or where the scenarios cannot be read, which is reported when they are read.
+/// The problem that no scenario has an `expected` value, with advice on how to add one. None if a scenario has one, or
+/// if the scenarios cannot be read, which is reported when they are read.
 fn nothing_expected(config: &Config, keys: &ChecksKeys) -> Option<(String, &'static str)> {
     let Some(file) = &keys.scenarios else {
         let found = match keys.cases.is_empty() {
@@ -460,7 +460,7 @@ fn nothing_expected(config: &Config, keys: &ChecksKeys) -> Option<(String, &'sta
     let text = std::fs::read_to_string(config.root.join(file)).ok()?;
     let expects = |line: &str| {
         let line: Option<Value> = serde_json::from_str(line).ok();
-        // A line that cannot be read may expect something.
+        // A line that cannot be read may contain an expected value.
         line.is_none_or(|line| !line["expected"].is_null())
     };
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -473,8 +473,8 @@ fn nothing_expected(config: &Config, keys: &ChecksKeys) -> Option<(String, &'sta
     })
 }
 
-/// The file that a command is to run and that the workspace will not have, although the folder of the configuration has
-/// it. Only the plain form `python3 agent.py …` is looked at; with any other form the first run shows it.
+/// The file that a command should run but that is missing in the workspace, although the folder of the configuration
+/// has it. Only the plain form `python3 agent.py …` is checked; with any other form the first run shows it.
 fn misplaced(run: &str, root: &Path, template: Option<&Path>) -> Option<String> {
     let mut words = run.split_whitespace();
     let _program = words.next()?;
@@ -486,7 +486,7 @@ fn misplaced(run: &str, root: &Path, template: Option<&Path>) -> Option<String> 
 }
 
 impl ProbeSettings for ChecksSettings {
-    /// The checks, how they are scored, and with which parameters scenarios are run.
+    /// Adds the checks, how they are scored, and the parameters with which scenarios are run.
     fn measured(&self, fields: Fields) -> Fields {
         fields.field("checks", Value::Object(self.written.clone()).to_string())
     }
@@ -518,7 +518,7 @@ impl ProbeSettings for ChecksSettings {
             .collect()
     }
 
-    /// The checks beside a judged one are made by programs; the figures over all checks depend on every one.
+    /// Programs, not judges, make the other checks, but the figures over all checks depend on every check.
     fn is_graded(&self, place: &str, metric: &str) -> bool {
         let own = place.strip_prefix("invariants.").unwrap_or(place);
         match metric.strip_prefix("checks.") {

@@ -1,19 +1,19 @@
-//! The variables and fields that texts of the configuration name.
+//! Finds the variables and fields that are used in texts of the configuration.
 
 use crate::interpolate;
 use kelvin_run::config::Problem;
 use kelvin_run::config::yaml::{Content, Node};
 
-/// Whether the fields of a scenario may stand in a text.
+/// Whether a text may use fields of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScenarioFields {
-    /// They may: the text belongs to one scenario.
+    /// The text may contain fields: it belongs to one scenario.
     Allowed,
-    /// They may not: the text is the same for all scenarios.
+    /// The text may not contain fields: it is the same for all scenarios.
     Refused,
 }
 
-/// Finds variables of the environment that are named and not set, and fields of a scenario where none may stand.
+/// Finds environment variables that are used but not set, and fields of a scenario where none are allowed.
 pub(super) fn unset(node: &Node, fields: ScenarioFields, found: &mut Vec<Problem>) {
     match &node.content {
         Content::Text(text) => {

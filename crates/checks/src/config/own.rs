@@ -1,7 +1,8 @@
-//! The invariants and templates that single scenarios bring, beside those of all scenarios.
+//! The invariants and templates of single scenarios, in addition to those of all scenarios.
 //!
-//! They are read as strictly as those of the configuration. Scenarios may share the name of an invariant, which makes
-//! one figure of their checks; then its description, its weight and whether it is a gate are the same everywhere.
+//! They are checked as strictly as those of the configuration. Several scenarios may use the same name for an
+//! invariant, so that their checks have a common figure; then its description, its weight and whether it is a gate must
+//! be the same everywhere.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,34 +18,34 @@ use crate::{interpolate, scenario};
 use kelvin_base::exit::Misuse;
 use kelvin_run::config::{self, Config, Problem, shape, yaml};
 
-/// At most this many problems are told.
+/// How many problems are reported at most.
 const TOLD: usize = 5;
 
-/// What the scenarios bring.
+/// The invariants and templates that scenarios define themselves.
 #[derive(Default)]
 pub(super) struct ScenarioOwn {
     /// Every different invariant.
     pub(super) invariants: Vec<OwnInvariant>,
-    /// The templates, by what is written for each.
+    /// The templates, by their text in the file.
     pub(super) templates: BTreeMap<String, WorkspaceTemplate>,
 }
 
-/// An invariant that one scenario brings, or several of them.
+/// An invariant that one or several scenarios define.
 pub(super) struct OwnInvariant {
     /// Its name.
     pub(super) name: String,
-    /// Its keys as they are written.
+    /// Its keys as written.
     pub(super) written: Value,
     /// Its keys.
     pub(super) keys: InvariantKeys,
 }
 
-/// Reads what the scenarios of a configuration bring. Where the file of the scenarios cannot be read, they bring
-/// nothing, and the file is reported when its scenarios are read.
+/// Reads the definitions in the scenarios of a configuration. If the file of the scenarios cannot be read, the result
+/// is empty, and the file is reported when its scenarios are read.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] with everything that is wrong with them.
+/// A [`Misuse`] with all problems of these definitions.
 pub(super) fn read(
     config: &Config,
     keys: &ChecksKeys,
@@ -97,7 +98,7 @@ pub(super) fn read(
         .at(&config.root.join(name), first_line))
 }
 
-/// Takes the template of a scenario.
+/// Adds the template of a scenario.
 fn template(config: &Config, scenario: &Scenario, own: &mut ScenarioOwn, found: &mut Vec<String>) {
     let Some(written) = &scenario.template else {
         return;
@@ -121,13 +122,13 @@ fn template(config: &Config, scenario: &Scenario, own: &mut ScenarioOwn, found: 
 struct KnownInvariants {
     /// The schema of an invariant.
     schema: Value,
-    /// The first one of each name.
+    /// The first invariant with each name.
     first: BTreeMap<String, InvariantKeys>,
-    /// Their names with what is written for them.
+    /// Their names with their texts in the file.
     seen: BTreeSet<(String, String)>,
 }
 
-/// What an invariant of a scenario is read with.
+/// The inputs for reading an invariant of a scenario.
 struct InvariantInputs<'a> {
     config: &'a Config,
     keys: &'a ChecksKeys,
@@ -136,7 +137,7 @@ struct InvariantInputs<'a> {
 }
 
 impl InvariantInputs<'_> {
-    /// Takes one invariant; none where it is wrong, or another scenario has brought the same one.
+    /// Adds one invariant; none if it is wrong, or if another scenario has already defined the same invariant.
     fn invariant(
         &self,
         name: &str,
@@ -144,7 +145,7 @@ impl InvariantInputs<'_> {
         known: &mut KnownInvariants,
         found: &mut Vec<String>,
     ) -> Option<OwnInvariant> {
-        // A scenario that the base does not have is not compared with it, so what clashes there is left out.
+        // A scenario that the base does not have is not compared with it, so a conflicting invariant is left out.
         let is_of_base = self.config.other_rules().is_some();
         let is_shared = self.keys.invariants.contains_key(name);
         if is_shared && is_of_base {
@@ -152,7 +153,7 @@ impl InvariantInputs<'_> {
         }
         let before = found.len();
         let place = format!("`invariants.{name}`");
-        // A line of JSON is a document of YAML, so that both kinds of invariants are looked at by the same code.
+        // A line of JSON is also a YAML document, so the same code can check both kinds of invariants.
         let source = written.to_string();
         let node = match yaml::parse(&source) {
             Ok(node) => node,
@@ -212,7 +213,7 @@ impl InvariantInputs<'_> {
         })
     }
 
-    /// Why the scenario cannot be looked at by the check; none where it can.
+    /// Why the check cannot be used for the scenario; none if it can.
     fn unusable(&self, keys: &InvariantKeys) -> Option<String> {
         if let Some(key) = keys.check.compares_with_expected()
             && self.scenario.expected.is_none()
@@ -231,8 +232,8 @@ impl InvariantInputs<'_> {
     }
 }
 
-/// Whether two invariants of the same name are different ones, so that they cannot share one figure. Each judge has a
-/// place of its own under the name of its invariant, so a judged check has no second form.
+/// Whether two invariants with the same name differ, so that they cannot share one figure. Each judge is stored under
+/// the name of its invariant, so a judged check cannot have a second form.
 fn differs(one: &InvariantKeys, other: &InvariantKeys) -> bool {
     let is_judged = |keys: &InvariantKeys| matches!(keys.check, CheckKeys::LlmAsJudge(_));
     is_judged(one)
@@ -242,7 +243,7 @@ fn differs(one: &InvariantKeys, other: &InvariantKeys) -> bool {
         || one.gate != other.gate
 }
 
-/// A problem in one line, with what to do about it.
+/// A problem in one line, with advice.
 fn words(problem: &Problem) -> String {
     match &problem.help {
         Some(help) => format!("{} ({help})", problem.message),

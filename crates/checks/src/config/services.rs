@@ -1,4 +1,4 @@
-//! The services of a configuration: what is wrong with them, and their checked form.
+//! The services of a configuration: their problems, and their checked form.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub(super) fn problems(node: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// The name of a service is a part of the name of a variable.
+/// Checks the name of a service, which is part of the name of a variable.
 fn named(key: &Key, found: &mut Vec<Problem>) {
     if !interpolate::is_name(&key.text.replace('-', "_")) {
         let what = format!("`{}` is no name of a service", key.text);
@@ -68,7 +68,7 @@ fn filled(
     serde_json::from_value(filled)
 }
 
-/// The names and types of the services, whatever else is wrong with them.
+/// The names and types of the services, even if other parts of them are wrong.
 pub(super) fn declared_in(node: &Node) -> DeclaredServices {
     let all = node.entries(&["services"]).iter();
     let types = all.clone().map(|(key, service)| {
@@ -89,13 +89,13 @@ pub(super) fn declared(keys: &BTreeMap<String, ServiceKeys>) -> DeclaredServices
     DeclaredServices::of(types).recording(recording.map(|(name, _)| &**name))
 }
 
-/// The command lines that tell whether a server is ready, which may prepare it too.
+/// The command lines that check whether a server is ready, and that may also prepare it.
 pub(super) fn commands(keys: &BTreeMap<String, ServiceKeys>) -> Vec<String> {
     let ready = keys.values().filter_map(ServiceKeys::ready_command);
     ready.map(str::to_owned).collect()
 }
 
-/// The services as a part of what is measured, without the places where they are.
+/// The services as a part of what is measured, without their addresses.
 pub(super) fn without_places(
     keys: &BTreeMap<String, ServiceKeys>,
 ) -> BTreeMap<String, ServiceKeys> {
@@ -107,18 +107,18 @@ pub(super) fn without_places(
 /// The services in their checked form.
 pub(super) struct SettledServices {
     pub(super) all: BTreeMap<String, Box<dyn Service>>,
-    /// The files that say what the services contain.
+    /// The files that define the content of the services.
     pub(super) files: Vec<(&'static str, PathBuf)>,
-    /// The digest of everything in the services that an answer may depend on: where they are, and what was put into
-    /// them.
+    /// The digest of everything in the services on which an answer may depend: their locations, and their initial
+    /// content.
     pub(super) digest: Digest,
 }
 
-/// Settles the services; the values of variables are noted in `values`.
+/// Makes the settings of the services; the values of variables are added to `values`.
 ///
 /// # Errors
 ///
-/// Where a file that one of them names cannot be read.
+/// Fails if a file that one of them names cannot be read.
 pub(super) fn settle(
     part: &Part<'_>,
     config: &Config,

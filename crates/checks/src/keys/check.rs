@@ -1,4 +1,4 @@
-//! The kinds of checks as they are written, each under its `type`.
+//! The kinds of checks as written, each with its `type`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -321,8 +321,8 @@ pub(crate) struct SqlKeys {
 }
 
 impl CheckKeys {
-    /// The key of the value that the check compares with, where the file gives none and the scenario's `expected` takes
-    /// its place. None for a check that has a value, or takes none.
+    /// The key of the value for the comparison, if the file does not set it, so that the scenario's `expected` is used.
+    /// None for a check that has a value, or that needs none.
     pub(crate) fn compares_with_expected(&self) -> Option<&'static str> {
         let (key, has_value) = match self {
             Self::Contains(keys) => ("value", keys.value.is_some()),
@@ -348,7 +348,7 @@ impl CheckKeys {
         (!has_value).then_some(key)
     }
 
-    /// Whether the check is turned round, which every kind can be by its key `not`.
+    /// Whether the check is negated, which is possible for every kind with the key `not`.
     pub(crate) fn is_negated(&self) -> bool {
         let written = serde_json::to_value(self).unwrap_or_default();
         written["not"] == true
@@ -422,7 +422,7 @@ impl LlmAsJudgeKeys {
     ///
     /// # Errors
     ///
-    /// What is wrong with one of the keys: the key, and what to say of it.
+    /// Fails with the problem of one of the keys: the key, and the message.
     pub(crate) fn settings(&self) -> Result<JudgeSettings, (&'static str, String)> {
         for (key, text) in [
             ("criteria", Some(&self.criteria)),

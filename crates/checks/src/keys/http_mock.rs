@@ -1,4 +1,4 @@
-//! A mocked HTTP server as it is written, and what is asserted about the requests that it got.
+//! A mocked HTTP server as written, and the assertions about the requests that it received.
 
 use std::collections::BTreeMap;
 

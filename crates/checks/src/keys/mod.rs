@@ -1,5 +1,4 @@
-//! The keys of this probe in `kelvin.yaml`, as they are written: the JSON schema is made from these
-//! types.
+//! The keys of this probe in `kelvin.yaml`, as written; the JSON schema is made from these types.
 
 mod check;
 mod http_mock;
@@ -23,17 +22,17 @@ pub(super) use sections::{Aggregation, ChecksKeys, InvariantKeys, OWN, Parameter
 pub(super) use services::{Isolation, ReadyKeys, ServerKeys};
 pub(super) use services::{ServiceKeys, SqliteKeys};
 
-/// What a check looks at unless it says otherwise.
+/// The default text for a check.
 fn agent_output() -> String {
     "agent_output".to_owned()
 }
 
-/// A time limit as it is written. A number that cannot be one, which the schema reports, becomes zero.
+/// A time limit as written. An invalid number, which the schema reports, becomes zero.
 pub(super) fn limit(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
 
-/// The value of a key that is there, also where the value is null.
+/// The value of a key that is present, even if the value is null.
 pub(super) fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

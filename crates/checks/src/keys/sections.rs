@@ -10,7 +10,7 @@ use super::check::CheckKeys;
 use super::services::ServiceKeys;
 use kelvin_run::targets::Address;
 
-/// The keys without which this probe cannot be run.
+/// The required keys of this probe.
 pub(crate) const REQUIRED: [&str; 2] = ["run", "invariants"];
 
 /// The keys that no other probe has.

@@ -1,4 +1,4 @@
-//! The services that scenarios use, as they are written, each under its `type`.
+//! The services that scenarios use, as written, each with its `type`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,7 @@ impl ServiceKeys {
         }
     }
 
-    /// Whether the service keeps the requests that it got.
+    /// Whether the service records the requests that it receives.
     pub(crate) const fn records(&self) -> bool {
         match self {
             Self::HttpMock(keys) => keys.record,
@@ -124,7 +124,7 @@ impl ServiceKeys {
         }
     }
 
-    /// The command that tells whether the service is ready.
+    /// The command that checks whether the service is ready.
     pub(crate) fn ready_command(&self) -> Option<&str> {
         match self {
             Self::Postgres(keys) | Self::Mysql(keys) => keys.ready.as_ref()?.command.as_deref(),
@@ -132,7 +132,7 @@ impl ServiceKeys {
         }
     }
 
-    /// The same keys without the place of the service: the place is no part of what is measured, and may hold a
+    /// The same keys without the address of the service, which is not part of what is measured, and may contain a
     /// password.
     pub(crate) fn without_place(&self) -> Self {
         let mut keys = self.clone();

@@ -1,5 +1,5 @@
-//! Checks that run a command: one that has to end with an exit code, or a program of the user that says whether an
-//! invariant holds, which reads JSON and prints JSON.
+//! Checks that run a command. Either the command has to end with an exit code, or it is a program of the user that says
+//! whether an invariant holds; such a program reads JSON and prints JSON.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use kelvin_base::decode::plain;
 use kelvin_base::failure::Streams;
 use kelvin_run::targets::{SideCommand, SideEnd, SideProgram};
 
-/// A larger answer is refused.
+/// A larger answer is rejected.
 const MOST_ANSWER: u64 = 1 << 20;
 
 /// Runs the program.
@@ -26,7 +26,7 @@ pub(super) struct Custom {
     timeout: Duration,
 }
 
-/// What the program prints.
+/// The answer that the program prints.
 #[derive(Deserialize)]
 struct ProgramAnswer {
     passed: bool,
@@ -44,7 +44,7 @@ impl Custom {
         }
     }
 
-    /// What the program is told about the scenario.
+    /// The data about the scenario that the program gets.
     fn context(scene: &Scene<'_>) -> Value {
         json!({
             "sandbox_id": format!("{}-{}", scene.scenario.id, scene.replica),
@@ -163,8 +163,8 @@ impl CommandExit {
 }
 
 impl CommandExit {
-    /// Why the command cannot read a field that it names: a field that is no possible variable of the environment would
-    /// be empty there.
+    /// Why the command cannot read a field that it uses: the name of the field cannot be the name of an environment
+    /// variable, so it would be empty there.
     fn lacks(&self, scene: &Scene<'_>) -> Option<String> {
         let has = |name: &str| scene.variables.iter().any(|(known, _)| known == name);
         let mut fields = [interpolate::PROMPT, interpolate::EXPECTED].into_iter();
@@ -222,7 +222,7 @@ impl Check for CommandExit {
     }
 }
 
-/// The ends of what a program printed: its errors come first, since they tell more.
+/// The last part of a program's printed text: error output comes first, since it is more useful.
 pub(super) fn printed(streams: &Streams) -> String {
     let both = [("stderr", &streams.stderr), ("stdout", &streams.stdout)];
     both.into_iter()

@@ -1,4 +1,4 @@
-//! One comparison of an observed value with what is expected.
+//! A single comparison of an observed value with an expected one.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::keys::AssertionKeys;
 use crate::same::same;
 use crate::services::http_mock::FieldSeen;
 
-/// A comparison, with what is expected.
+/// A comparison with its expected value.
 #[derive(Clone, Debug)]
 pub(super) enum ExpectedComparison {
     Equals(Value),
@@ -28,9 +28,9 @@ pub(super) enum Comes {
     True,
     /// The comparison does not hold.
     False,
-    /// There is nothing to compare: neither the comparison nor its opposite holds.
+    /// There are no values to compare, so neither the comparison nor its opposite is true.
     Nothing,
-    /// Nobody can tell whether the comparison holds.
+    /// It is not known whether the comparison holds.
     Unknown,
 }
 
@@ -41,11 +41,11 @@ impl Comes {
 }
 
 impl ExpectedComparison {
-    /// The one comparison of an assertion.
+    /// The only comparison of an assertion.
     ///
     /// # Errors
     ///
-    /// Where the assertion has no comparison or has several, and what is wrong with a single one.
+    /// Fails if the assertion has no comparison or several, or with the problem of its comparison.
     pub(super) fn of(keys: &AssertionKeys) -> Result<Self, String> {
         let matches = keys.matches.as_deref().map(pattern).transpose()?;
         let given = [
@@ -70,7 +70,7 @@ impl ExpectedComparison {
         }
     }
 
-    /// What is expected, in the words of the file.
+    /// The expected value, in the words of the file.
     pub(super) fn expected_text(keys: &AssertionKeys) -> String {
         let json = |value: &Option<Value>| value.as_ref().map(|value| shown(&value.to_string()));
         let texts = [
@@ -86,7 +86,7 @@ impl ExpectedComparison {
         texts.into_iter().flatten().collect()
     }
 
-    /// Compares an observed value; `ignores_case` says whether capital letters are the same as small ones.
+    /// Compares an observed value; `ignores_case` says whether upper and lower case are equal.
     pub(super) fn look(&self, seen: &FieldSeen, ignores_case: bool) -> Comes {
         match seen {
             FieldSeen::Nothing(_) => Comes::Nothing,
@@ -120,7 +120,7 @@ impl ExpectedComparison {
             texts.iter().any(|text| text.contains(&*wanted))
         };
         let sent = texts.first().map_or("", String::as_str);
-        // A text that is not found in bytes may be there in another form.
+        // If a text is not found in bytes, it may still be there in another encoding.
         let absent = if is_text {
             Comes::False
         } else {
@@ -145,7 +145,7 @@ impl ExpectedComparison {
     }
 }
 
-/// Whether a text contains a text, a list an item, an object a name; none for a value that cannot contain anything.
+/// Whether a text contains a text, a list an item, or an object a key; none for a value of another kind.
 fn has(value: &Value, wanted: &Value) -> Option<bool> {
     match value {
         Value::String(text) => Some(text.contains(&*self::text(wanted))),
@@ -155,7 +155,7 @@ fn has(value: &Value, wanted: &Value) -> Option<bool> {
     }
 }
 
-/// A value as a text: a text as itself, anything else as JSON.
+/// A value as a text: a string unchanged, any other value as JSON.
 fn text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => text.into(),
@@ -163,7 +163,7 @@ fn text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// A number, also where it came as a text, as every number in a header does.
+/// A number, even if it is a string, as every number in a header is.
 fn number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),

@@ -1,4 +1,4 @@
-//! Checks that a file of the workspace is there, is not there, or has something in it.
+//! Checks that a file of the workspace exists, does not exist, or has a certain content.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::scene::Scene;
 use crate::selector::relative_path;
 use kelvin_base::file::beneath::NotOpened;
 
-/// A file or folder that has to be there, or must not be.
+/// A file or folder that has to exist, or must not exist.
 #[derive(Debug)]
 pub(super) struct FileIs {
     shown: String,

@@ -1,5 +1,5 @@
-//! Checks what a mocked server was asked, and how often. Only the record of the server itself counts, never the audit
-//! log, which the pipeline can write too.
+//! Checks which requests a mocked server received, and how often. Only the record of the server itself counts, never
+//! the audit log, which the pipeline can write too.
 
 use serde_json::{Value, json};
 
@@ -10,10 +10,10 @@ use crate::scene::Scene;
 use crate::services::DeclaredServices;
 use crate::services::http_mock::{FieldSeen, Filter, MockRecord, RequestField};
 
-/// At most this many assertions that do not hold are told.
+/// How many failed assertions are reported at most.
 const TOLD: usize = 5;
 
-/// Looks at every assertion.
+/// Tests every assertion.
 #[derive(Debug)]
 pub(super) struct HttpMockAssertions {
     service: String,
@@ -25,7 +25,7 @@ struct Assertion {
     field: RequestField,
     filter: Filter,
     comparison: ExpectedComparison,
-    /// What is looked at, and what is expected of it, in the words of the file.
+    /// The tested subject and its expected value, in the words of the file.
     subject: String,
     expected: String,
 }
@@ -140,7 +140,7 @@ impl Check for HttpMockAssertions {
 }
 
 impl HttpMockAssertions {
-    /// Warns of assertions that are probably a slip, and of requests that were not counted.
+    /// Warns of assertions that are probably a mistake, and of requests that were not counted.
     fn warnings(&self, record: &MockRecord) -> Vec<String> {
         let mut warnings = record.troubles();
         for (at, assertion) in self.assertions.iter().enumerate() {
@@ -156,7 +156,7 @@ impl HttpMockAssertions {
     }
 }
 
-/// The finding over all assertions. One that does not hold is enough, even where others are not known.
+/// The finding over all assertions. One assertion that does not hold is enough, even if others are unknown.
 fn finding(outcomes: &[AssertionOutcome]) -> CheckFinding {
     let of = |these: &[Comes]| -> Vec<(usize, &AssertionOutcome)> {
         let all = outcomes.iter().enumerate();

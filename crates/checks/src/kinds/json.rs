@@ -1,4 +1,4 @@
-//! Checks that the output is JSON that fits a schema, or has something at a path.
+//! Checks that the output is JSON that matches a schema, or has a value at a path.
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -11,17 +11,17 @@ use crate::same::same;
 use crate::scene::Scene;
 use crate::selector::Selector;
 
-/// At most this many differences from a schema are told.
+/// How many differences from a schema are reported at most.
 const TOLD: usize = 5;
 
-/// The output as JSON, or the finding where it is none.
+/// The output as JSON, or the finding that it is not JSON.
 pub(super) fn json(scene: &Scene<'_>, from: &Selector) -> Result<Value, CheckFinding> {
     let text = text(scene, from)?;
     serde_json::from_str(&text)
         .map_err(|error| CheckFinding::of(false, format!("{} is not JSON: {error}", name(from))))
 }
 
-/// Checks that the output fits the schema.
+/// Checks that the output matches the schema.
 #[derive(Debug)]
 pub(super) struct FitsSchema {
     validator: Validator,
@@ -33,7 +33,7 @@ impl FitsSchema {
         if !keys.schema.is_object() && !keys.schema.is_boolean() {
             return Err(("schema", "a JSON schema is a mapping".to_owned()));
         }
-        // Patterns use the engine that takes linear time; nothing is fetched for a `$ref`.
+        // Patterns use the regular expression engine with linear time; no `$ref` is fetched.
         let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
         let validator = options
             .build(&keys.schema)
@@ -78,7 +78,7 @@ impl Check for FitsSchema {
     }
 }
 
-/// Checks that the output has something at the path.
+/// Checks that the output has a value at the path.
 #[derive(Debug)]
 pub(super) struct HasPath {
     written: JsonPathKeys,

@@ -1,4 +1,4 @@
-//! A judge grades what a run has left: the text is taken while the workspace is there, and graded later.
+//! A judge grades a text that a run has left: the text is read while the workspace exists, and graded later.
 
 use std::borrow::Cow;
 
@@ -13,17 +13,17 @@ use crate::scene::Scene;
 use crate::selector::Selector;
 use crate::services::DeclaredServices;
 
-/// A longer text is given to no judge.
+/// A longer text is not passed to a judge.
 const LONGEST: usize = 1 << 20;
 
-/// What is graded.
+/// The graded text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Input {
-    /// A text that other checks look at too.
+    /// A text that other checks can use too.
     Selected(Selector),
     /// Every file of the workspace.
     Workspace,
-    /// What a service has recorded.
+    /// The data that a service has recorded.
     Recorded {
         /// The name of the service.
         service: String,
@@ -35,7 +35,7 @@ enum Input {
 /// The services that record something.
 const RECORDING: [&str; 1] = ["http_mock"];
 
-/// Takes the text for a judge.
+/// Reads the text for a judge.
 #[derive(Debug)]
 pub(super) struct JudgedText {
     input: Input,
@@ -74,13 +74,13 @@ impl Input {
     }
 }
 
-/// Whether a word can be the name of a service. A word that cannot be one names something else.
+/// Whether a word can be the name of a service. A word that cannot be one has another meaning.
 fn is_name(word: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     !word.is_empty() && word.chars().all(is_plain)
 }
 
-/// A recorded value as a text: a text as it is, anything else as JSON.
+/// A recorded value as a text: a string unchanged, any other value as JSON.
 fn as_text(value: Value) -> String {
     match value {
         Value::String(text) => text,
@@ -120,7 +120,7 @@ impl Check for JudgedText {
                 text: shown.into_owned(),
                 is_cut,
             }),
-            // The finding stays this error where the judge is never asked.
+            // The finding stays this error if the judge is never asked.
             ..CheckFinding::error("the run ended before the judge was asked")
         })
     }

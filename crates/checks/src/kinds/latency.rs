@@ -1,10 +1,10 @@
-//! Checks that the pipeline took no longer than it may.
+//! Checks that the pipeline took no longer than allowed.
 
 use super::{Check, CheckFinding, EarlyEnd};
 use crate::keys::LatencyKeys;
 use crate::scene::Scene;
 
-/// Looks at the time of the call.
+/// Tests the time of the call.
 #[derive(Debug)]
 pub(super) struct Latency {
     most: f64,
@@ -19,7 +19,7 @@ impl Latency {
 impl Check for Latency {
     fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         let (most, took) = (self.most, scene.seconds);
-        // The time itself is told only where it was too long, so that two equal runs say the same.
+        // The time itself is reported only if it was too long, so that two equal runs have the same text.
         Ok(match took <= most {
             true => CheckFinding::of(true, format!("took no longer than {most} s")),
             false => CheckFinding::of(

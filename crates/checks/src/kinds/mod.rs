@@ -1,4 +1,4 @@
-//! The kinds of checks, one file each. A check looks at what a run of the pipeline has left, and says
+//! The kinds of checks, one file each. A check examines the files and services after a run of the pipeline, and says
 //! whether it holds, how well, and why.
 
 mod command;
@@ -22,25 +22,25 @@ use super::scenario::Scenario;
 use super::scene::{Scene, Unread};
 use super::services::DeclaredServices;
 
-/// A compiled pattern may take this many bytes: the cost of a match grows with its size.
+/// The maximum size of a compiled pattern in bytes: the cost of a match grows with its size.
 const PATTERN_SIZE: usize = 1 << 20;
-/// Texts from outside are cut to this many characters in a reason.
+/// How many characters of an external text a reason shows at most.
 const SHOWN: usize = 200;
 
-/// A check that is ready to look.
+/// A check that is ready to use.
 pub(super) trait Check: fmt::Debug + Send + Sync {
-    /// Looks at what a run has left, as far as it takes to know what to say.
+    /// Examines the state after a run, until the result is known.
     ///
     /// # Errors
     ///
-    /// What ends the look before its end.
+    /// Fails with the result if the check ends early.
     fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd>;
 
-    /// Looks at what a run has left.
+    /// Examines the state after a run.
     ///
     /// # Errors
     ///
-    /// Where the run was interrupted meanwhile.
+    /// Fails if the run was interrupted meanwhile.
     fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         match self.examine(scene) {
             Ok(finding) => Ok(finding),
@@ -49,27 +49,27 @@ pub(super) trait Check: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Whether the check can look at what a scenario leaves, which shows before anything is run.
+    /// Whether the check can be used for a scenario, as far as this is known before the run.
     ///
     /// # Errors
     ///
-    /// What the scenario lacks, or what it has that cannot be used.
+    /// Fails with the missing part of the scenario, or with a part that cannot be used.
     fn suits(&self, scenario: &Scenario) -> Result<(), String> {
         let _ = scenario;
         Ok(())
     }
 }
 
-/// The run was interrupted while a check looked.
+/// The run was interrupted during a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CheckInterrupted;
 
-/// What ends the look of a check before its end.
+/// The reason why a check ends early.
 #[derive(Debug)]
 pub(super) enum EarlyEnd {
     /// The run was interrupted.
     Interrupted,
-    /// There is nothing more to say than this.
+    /// The result is already known.
     Found(Box<CheckFinding>),
 }
 
@@ -79,20 +79,20 @@ impl From<CheckFinding> for EarlyEnd {
     }
 }
 
-/// What a check says.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CheckFinding {
     /// Whether the check holds, or why that is not known.
     pub(super) outcome: Outcome,
-    /// How well the check holds, in `[0, 1]`; none where that is not known.
+    /// How well the check holds, in `[0, 1]`; none if not known.
     pub(super) score: Option<f64>,
     /// The reason, in words.
     pub(super) reason: String,
-    /// Further details.
+    /// More details.
     pub(super) details: Option<Value>,
-    /// Whether there was nothing to look at: then neither the check nor its opposite holds.
+    /// Whether there was no value to check: then neither the check nor its opposite holds.
     pub(super) found_nothing: bool,
-    /// The text that a judge has yet to grade: until then the finding is an error.
+    /// The text that a judge still has to grade: until then the finding is an error.
     pub(super) to_judge: Option<ToJudge>,
 }
 
@@ -102,7 +102,7 @@ impl CheckFinding {
         Self::scored(holds, f64::from(u8::from(holds)), reason)
     }
 
-    /// The finding that a check holds or does not, with a score of its own.
+    /// The finding that a check holds or does not, with its own score.
     pub(super) fn scored(holds: bool, score: f64, reason: impl Into<String>) -> Self {
         Self {
             outcome: if holds {
@@ -118,7 +118,7 @@ impl CheckFinding {
         }
     }
 
-    /// The finding that there is nothing to look at, which is as bad for a check as for its opposite.
+    /// The finding that there is no value to check, which counts as a failure for a check and also for its opposite.
     fn nothing(reason: impl Into<String>) -> Self {
         Self {
             found_nothing: true,
@@ -126,7 +126,7 @@ impl CheckFinding {
         }
     }
 
-    /// The finding that a check could not look.
+    /// The finding that a check could not be made.
     pub(super) fn error(reason: impl Into<String>) -> Self {
         Self {
             outcome: Outcome::Error,
@@ -138,7 +138,7 @@ impl CheckFinding {
         }
     }
 
-    /// The finding where there is no text of this name to look at.
+    /// The finding that there is no text of this name.
     fn unread(unread: Unread, name: &str) -> Self {
         match unread {
             Unread::Absent(what) => Self::nothing(format!("{name} {what}")),
@@ -154,7 +154,7 @@ impl CheckFinding {
         }
     }
 
-    /// The opposite finding. What is not known stays unknown.
+    /// The opposite finding. An unknown result stays unknown.
     pub(super) fn negated(self) -> Self {
         if self.found_nothing {
             return self;
@@ -172,7 +172,7 @@ impl CheckFinding {
         }
     }
 
-    /// The result as it is stored.
+    /// The result in the form in which it is stored.
     pub(super) fn stored(self) -> CheckResult {
         CheckResult {
             outcome: self.outcome,
@@ -184,12 +184,12 @@ impl CheckFinding {
     }
 }
 
-/// Opens a check: `written` is what the file says, for messages, and `keys` the same with the values of
-/// its variables. `services` are those that the configuration declares.
+/// Opens a check: `written` is the text of the file, for messages, and `keys` the same with the values of its
+/// variables. `services` are those that the configuration declares.
 ///
 /// # Errors
 ///
-/// What is wrong with one of its keys: the key, and what to say of it.
+/// Fails with the problem of one of its keys: the key, and the message.
 pub(super) fn open(
     written: &CheckKeys,
     keys: &CheckKeys,
@@ -229,7 +229,7 @@ pub(super) fn open(
     })
 }
 
-/// A text from outside for a reason: one line, cut.
+/// An external text for a reason: in one line, shortened.
 fn shown(text: &str) -> String {
     let line: String = text.trim().chars().take(SHOWN).collect();
     let line = line.replace(['\n', '\r', '\t'], " ");
@@ -239,8 +239,8 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// A regular expression. The engine has no look-around and no back-references; in return it takes no more than linear
-/// time, whatever the pattern and the text.
+/// A regular expression. The engine has no look-around and no back-references; in return it takes linear time for any
+/// pattern and any text.
 fn pattern(text: &str) -> Result<regex::Regex, String> {
     let built = regex::RegexBuilder::new(text)
         .size_limit(PATTERN_SIZE)

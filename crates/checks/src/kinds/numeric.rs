@@ -57,7 +57,7 @@ impl Numeric {
     }
 }
 
-/// The number that a scenario expects; none where it expects nothing.
+/// The number that a scenario expects; none if it expects no number.
 fn expected_number(scenario: &Scenario) -> Result<Option<f64>, String> {
     let Some(expected) = &scenario.expected else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Checks that a query to a database brings a value.
+//! Checks that a query to a database returns a value.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::scene::Scene;
 use crate::services::{DeclaredServices, Query, QueryAnswer, Trouble, TypedCell};
 use crate::sql::{BoundSql, Dialect, reads};
 
-/// Asks the query.
+/// Runs the query.
 #[derive(Debug)]
 pub(super) struct Sql {
     service: String,
     query: BoundSql,
-    /// The value that the query has to bring; none where the scenario's `expected` takes its place.
+    /// The value that the query has to return; none if the scenario's `expected` is used.
     equals: Option<Value>,
-    /// The value of `equals` as the file has it, for messages.
+    /// The value of `equals` in the form of the file, for messages.
     written: Option<Value>,
     coerce: bool,
     timeout: Duration,
@@ -111,7 +111,7 @@ impl Check for Sql {
     }
 }
 
-/// Whether a value is the wanted one: of the same type, unless `coerce` says that only the written form counts.
+/// Whether a value is the wanted one: with the same type, unless `coerce` says that only the text counts.
 fn is_equal(cell: &TypedCell, wanted: &Value, coerce: bool) -> bool {
     match (cell, wanted) {
         (TypedCell::Null, wanted) => wanted.is_null(),
@@ -122,7 +122,7 @@ fn is_equal(cell: &TypedCell, wanted: &Value, coerce: bool) -> bool {
             is_same_number(found, &wanted.to_string())
         }
         (TypedCell::Text(found), Value::String(wanted)) => found == wanted,
-        // A database without a type for JSON keeps it as text.
+        // A database without a type for JSON stores it as text.
         (TypedCell::Text(found), Value::Array(_) | Value::Object(_)) => {
             serde_json::from_str(found).is_ok_and(|found| same(&found, wanted))
         }
@@ -148,7 +148,7 @@ fn is_written_alike(cell: &TypedCell, wanted: &Value) -> bool {
     found == wanted_text || is_same_number(&found, &wanted_text)
 }
 
-/// A truth value as databases without a type for it write it.
+/// A truth value in the form of databases without a boolean type.
 fn truth(text: &str) -> Option<bool> {
     match text.to_lowercase().as_str() {
         "true" | "t" | "1" => Some(true),
@@ -157,23 +157,23 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// Whether two texts write the same number, to the last digit.
+/// Whether two texts mean exactly the same number.
 fn is_same_number(one: &str, other: &str) -> bool {
     let (one, other) = (Decimal::read(one), Decimal::read(other));
     one.is_some_and(|one| other == Some(one))
 }
 
-/// A decimal number in the one form that equal numbers share: `0.digits` times ten to the power.
+/// A decimal number in a normal form that equal numbers share: `0.digits` times a power of ten.
 #[derive(Debug, PartialEq, Eq)]
 struct Decimal {
     is_negative: bool,
-    /// Without zeros on either side; empty for zero.
+    /// The digits without zeros at either end; empty for zero.
     digits: String,
     power: i64,
 }
 
 impl Decimal {
-    /// Reads a number as databases and JSON write it; none where the text is no finite number.
+    /// Parses a number as databases and JSON write it; none if the text is not a finite number.
     fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -205,7 +205,7 @@ impl Decimal {
     }
 }
 
-/// A value for a reason, with its type where it is no text.
+/// A value for a reason, with its type if it is not a text.
 fn shown_cell(cell: &TypedCell) -> String {
     match cell {
         TypedCell::Null => "NULL".to_owned(),

@@ -1,4 +1,4 @@
-//! Checks that the output has a text in it, matches a pattern, is a text, or is nearly one.
+//! Checks that the output contains a text, matches a pattern, equals a text, or is similar to one.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use crate::scenario::{Scenario, plain};
 use crate::scene::Scene;
 use crate::selector::Selector;
 
-/// For longer texts the cost of the edit distance is out of proportion.
+/// For longer texts, computing the edit distance would take too long.
 const LONGEST: usize = 20_000;
 
-/// The text of a selector, or the finding where there is none.
+/// The text of a selector, or the finding that there is none.
 pub(super) fn text<'s>(
     scene: &'s Scene<'_>,
     from: &Selector,
@@ -39,12 +39,12 @@ pub(super) fn selector(input_from: &str) -> Result<Selector, (&'static str, Stri
     Selector::parse(input_from).map_err(|what| ("input_from", what))
 }
 
-/// The finding where a scenario has nothing to compare with.
+/// The finding that a scenario has no expected value.
 pub(super) fn nothing_expected() -> CheckFinding {
     CheckFinding::skipped("the scenario has nothing that is `expected`")
 }
 
-/// Checks that the output has the text in it.
+/// Checks that the output contains the text.
 #[derive(Debug)]
 pub(super) struct Contains {
     shown: Option<String>,
@@ -86,7 +86,7 @@ impl Check for Contains {
     }
 }
 
-/// The text that is looked for, and how it is shown: the text of the check, else that of the scenario.
+/// The text to search for, and its form for messages: the text of the check, otherwise the text of the scenario.
 fn wanted<'s>(
     scene: &'s Scene<'_>,
     value: &'s Option<String>,
@@ -103,7 +103,7 @@ fn wanted<'s>(
 #[derive(Debug)]
 pub(super) struct Matches {
     shown: Option<String>,
-    /// The pattern; none where the scenario's `expected` takes its place.
+    /// The pattern; none if the scenario's `expected` is used.
     pattern: Option<Regex>,
     from: Selector,
 }
@@ -126,7 +126,7 @@ impl Matches {
     }
 }
 
-/// The pattern that a scenario expects; none where it expects nothing.
+/// The pattern that a scenario expects; none if it expects nothing.
 fn expected_pattern(scenario: &Scenario) -> Result<Option<Regex>, String> {
     let Some(expected) = &scenario.expected else {
         return Ok(None);
@@ -162,7 +162,7 @@ impl Check for Matches {
     }
 }
 
-/// Checks that the output is the text, or the value.
+/// Checks that the output equals the text, or the value.
 #[derive(Debug)]
 pub(super) struct Equals {
     shown: Option<Value>,
@@ -212,7 +212,7 @@ impl Check for Equals {
     }
 }
 
-/// Checks that the output is nearly the text.
+/// Checks that the output is similar to the text.
 #[derive(Debug)]
 pub(super) struct Levenshtein {
     value: Option<String>,

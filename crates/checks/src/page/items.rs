@@ -1,4 +1,4 @@
-//! The scenarios as they open on the page of a run, with every check of every run.
+//! The scenarios in their expanded form on the page of a run, with every check of every run.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use kelvin_page::{
     Block, Column, ItemList, ItemSignal, ItemView, Phrase, Table, TableRow, display,
 };
 
-/// At most this many characters of an answer are shown, so that a browser can open a page of thousands of scenarios.
+/// How many characters of an answer are shown at most, so that a browser can open a page of thousands of scenarios.
 const SHOWN_OF_OUTPUT: usize = 400;
 
-/// A scenario with what decides its place in the order.
+/// A scenario with the data that determine its position in the order.
 struct ShownScenario<'a> {
     id: &'a str,
     scenario: &'a ScenarioRecord,
@@ -47,7 +47,7 @@ pub(super) fn items(section: &ChecksSection) -> ItemList<'_> {
         Outcome::Passed => 2,
         Outcome::Skipped => 3,
     };
-    // The order is stable, so scenarios that are equally good stay in the order of their names.
+    // The sort is stable, so scenarios that are equally good stay in the order of their names.
     shown.sort_by(|one, other| {
         let composite = |shown: &ShownScenario<'_>| shown.composite.unwrap_or(f64::INFINITY);
         rank(one.outcome)
@@ -111,7 +111,7 @@ fn view<'a>(basis: &ChecksBasis, one: &ShownScenario<'a>) -> ItemView<'a> {
     }
 }
 
-/// What was asked and what was expected, as far as the record has it.
+/// The task and the expected value, if the record contains them.
 fn of_the_question(scenario: &ScenarioRecord) -> Option<Block<'_>> {
     let mut texts = Vec::new();
     if !scenario.prompt.is_empty() {

@@ -1,4 +1,4 @@
-//! What a page says of the checks.
+//! The part of a page about the checks.
 
 mod items;
 
@@ -15,19 +15,19 @@ use kelvin_page::{
 };
 use kelvin_record::{Metric, estimate, spread};
 
-/// How the figures are made.
+/// How the figures are computed.
 const NOTE: &str = "Means over all runs of all scenarios; a run with a check that is an error is in \
                     none of them.";
-/// At most this many scenarios are listed in a text.
+/// How many scenarios a text lists at most.
 const LISTED: usize = 30;
-/// At most this many ids are named in a sentence.
+/// How many ids a sentence names at most.
 const NAMED: usize = 3;
-/// A reason is cut to this many characters where there is little room.
+/// How many characters of a reason are shown if there is little space.
 const SHORT: usize = 160;
-/// A description beside a reason is cut to this many characters: the reason has to be read too.
+/// How many characters of a description are shown together with a reason, so that the reason is read too.
 const DESCRIBED: usize = 80;
 
-/// What the page of a whole run says of the checks.
+/// The part of the page of a whole run about the checks.
 pub(super) fn chapter<'a>(
     section: &'a ChecksSection,
     metrics: &'a BTreeMap<String, Metric>,
@@ -66,7 +66,7 @@ pub(super) fn chapter<'a>(
     chapter
 }
 
-/// What a reader should know first.
+/// The most important statements for the reader.
 fn statements(section: &ChecksSection) -> Vec<Statement> {
     let of = |wanted: Outcome| -> Vec<&str> {
         let items = section.items.iter();
@@ -122,7 +122,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
             text = text.and("; in the first one ").then(why);
         }
         statements.push(Statement {
-            // A run of which no outcome at all is known is an alarm.
+            // If no outcome of a run is known, this is an alarm.
             tone: match unknown.len() == total {
                 true => Tone::Alarm,
                 false => Tone::Caution,
@@ -161,7 +161,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
     statements
 }
 
-/// The first run of a scenario that did not pass, in a sentence about what went wrong there.
+/// The first run of a scenario that did not pass, as a sentence about its problem.
 fn worst(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phrase> {
     let run = scenario
         .runs
@@ -181,7 +181,7 @@ fn worst(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phrase> {
     )
 }
 
-/// The name of an invariant with what it asks for: a reader of its failure need not know that by heart.
+/// The name of an invariant with its description: a reader of its failure need not know it by heart.
 fn named(basis: &ChecksBasis, name: &str) -> Phrase {
     match description(basis, name) {
         Some(description) => Phrase::of_name(name).and(" (").quote(description).and(")"),
@@ -189,7 +189,7 @@ fn named(basis: &ChecksBasis, name: &str) -> Phrase {
     }
 }
 
-/// What an invariant asks for, where there is little room; none where it says nothing, or the name is of no invariant.
+/// A short description of an invariant; none if it has no description, or if no invariant has this name.
 fn description(basis: &ChecksBasis, name: &str) -> Option<String> {
     let invariant = basis.invariants.get(name)?;
     let description = safe::cut(&cut(&invariant.description), DESCRIBED);
@@ -214,7 +214,7 @@ fn unknowable(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phra
     )
 }
 
-/// The name of what failed where a run did not finish.
+/// The name of the failed part if a run did not finish.
 fn what_failed(failure: &Failure) -> &'static str {
     match failure.kind {
         FailureKind::ServiceFailed => "a service",
@@ -222,7 +222,7 @@ fn what_failed(failure: &Failure) -> &'static str {
     }
 }
 
-/// The figures with their names, those of all checks first.
+/// The figures with their names, first those of all checks.
 fn rows<'a>(
     section: &'a ChecksSection,
     metrics: &'a BTreeMap<String, Metric>,
@@ -244,7 +244,7 @@ fn rows<'a>(
     rows
 }
 
-/// The scenarios with a run that did not pass, each with what is wrong.
+/// The scenarios with a run that did not pass, each with its problem.
 fn lacking(section: &ChecksSection) -> Option<Table> {
     let mut rows = Vec::new();
     for (id, scenario) in &section.items {
@@ -286,15 +286,15 @@ fn lacking(section: &ChecksSection) -> Option<Table> {
     })
 }
 
-/// Something that is wrong with a run.
+/// A problem of a run.
 struct Wrong<'a> {
-    /// The check that did not pass; none where the run did what is forbidden.
+    /// The check that did not pass; none if the run made a forbidden action.
     check: Option<&'a str>,
     outcome: Outcome,
     reason: &'a str,
 }
 
-/// What is wrong with a run: the checks that did not pass, and what it did that is forbidden.
+/// The problems of a run: the checks that did not pass, and its forbidden actions.
 fn wrong(run: &ScenarioRun) -> impl Iterator<Item = Wrong<'_>> {
     let checks = run
         .checks
@@ -323,7 +323,7 @@ fn failed(section: &ChecksSection) -> Vec<FailedInvocation<'_>> {
                     item: id,
                     place: what_failed(failure),
                     failure,
-                    // The workspace of the run is gone.
+                    // The workspace of the run no longer exists.
                     folder: None,
                 });
             }
@@ -344,8 +344,8 @@ fn method(section: &ChecksSection) -> String {
     )
 }
 
-/// Why an item came out as it did in a metric: what went wrong in its first run that did not do well. The check comes
-/// first, with what it asks for, so that the sentence can follow the name of the scenario.
+/// Why an item has its result in a metric: the problem in its first bad run. The check comes first, with its
+/// description, so that the sentence can follow the name of the scenario.
 pub(super) fn why(section: &ChecksSection, item: &str, metric: &str) -> Option<String> {
     let scenario = section.items.get(item)?;
     let name = metric.strip_prefix("checks.")?;
@@ -373,7 +373,7 @@ pub(super) fn why(section: &ChecksSection, item: &str, metric: &str) -> Option<S
     scenario.runs.iter().find_map(told)
 }
 
-/// What the records tell of the runs that are errors.
+/// Notices about the runs that are errors.
 pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
     let mut errors: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut warnings: BTreeMap<&str, (Vec<&str>, &str)> = BTreeMap::new();
@@ -427,7 +427,7 @@ pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
     notices
 }
 
-/// A reason, cut for a place with little room.
+/// A reason, shortened for a place with little space.
 fn cut(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHORT) {

@@ -6,7 +6,7 @@ use super::{Service, http_mock, sqlite};
 use crate::keys::ServiceKeys;
 use kelvin_run::config::nearest;
 
-/// The types of all services by name, and the names of those that keep the requests that they got.
+/// The types of all services by name, and the names of those that record the requests that they receive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeclaredServices {
     types: BTreeMap<String, String>,
@@ -14,7 +14,7 @@ pub(crate) struct DeclaredServices {
 }
 
 impl DeclaredServices {
-    /// The services of these names, each with its type.
+    /// The services with the given names, each with its type.
     pub(crate) fn of<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let types = all.map(|(name, kind)| (name.into(), kind.into())).collect();
         Self {
@@ -23,7 +23,7 @@ impl DeclaredServices {
         }
     }
 
-    /// The same services, with the names of those that keep the requests that they got.
+    /// The same services, with the names of those that record requests.
     pub(crate) fn recording<'a>(self, names: impl Iterator<Item = &'a str>) -> Self {
         Self {
             recording: names.map(str::to_owned).collect(),
@@ -31,16 +31,16 @@ impl DeclaredServices {
         }
     }
 
-    /// Whether a service keeps the requests that it got.
+    /// Whether a service records the requests that it receives.
     pub(crate) fn records(&self, name: &str) -> bool {
         self.recording.contains(name)
     }
 
-    /// The type of the service that a check of some type names.
+    /// The type of the service that a check names; the check has to support it.
     ///
     /// # Errors
     ///
-    /// Where no service has that name, or the service is of a type that the check has no use for.
+    /// Fails if no service has that name, or if the check cannot use a service of that type.
     pub(crate) fn find(
         &self,
         name: &str,
@@ -70,19 +70,19 @@ impl DeclaredServices {
     }
 }
 
-/// The variable of the environment that has the address of a service.
+/// The environment variable with the address of a service.
 pub(crate) fn variable(name: &str) -> String {
     let name = name.to_uppercase().replace('-', "_");
     format!("KELVIN_SERVICE_{name}_URL")
 }
 
-/// Opens the declaration of a service: `written` is what the file says, for messages, and `keys` the same
-/// with the values of its variables. `init` is the text of the file that `init` names; none while the
-/// configuration is only looked at.
+/// Opens the declaration of a service: `written` is the text of the file, for messages, and `keys` the same with the
+/// values of its variables. `init` is the text of the file that `init` names; none while the configuration is only
+/// checked.
 ///
 /// # Errors
 ///
-/// What is wrong with one of its keys: the key, and what to say of it.
+/// Fails with the problem of one of its keys: the key, and the message.
 pub(crate) fn open_service(
     written: &ServiceKeys,
     keys: &ServiceKeys,

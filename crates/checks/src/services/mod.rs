@@ -1,8 +1,8 @@
-//! What a scenario uses beside its workspace: databases, and servers that stand for others. A service is
+//! The services that a scenario uses besides its workspace: databases, and servers that replace real ones. A service is
 //! one file or folder here and one line in the registry.
 //!
-//! A service is opened for every scenario before the pipeline runs, and ends after the checks. The pipeline
-//! and the programs of the checks see its address as `KELVIN_SERVICE_NAME_URL`.
+//! A service is opened for every scenario before the pipeline runs, and ends after the checks. The pipeline and the
+//! programs of the checks get its address as `KELVIN_SERVICE_NAME_URL`.
 
 mod declared;
 pub(super) mod http_mock;
@@ -25,7 +25,7 @@ use kelvin_system::signal::Interrupt;
 pub(super) use declared::{DeclaredServices, open_service, variable};
 pub(super) use running::{RunningServices, Secret};
 
-/// A service as it is declared under `services`. Several scenarios may open it at the same time.
+/// A service that is declared under `services`. Several scenarios may open it at the same time.
 pub(super) trait Service: fmt::Debug + Send + Sync {
     /// The word under `type`.
     fn kind(&self) -> &'static str;
@@ -39,7 +39,7 @@ pub(super) trait Service: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// What the scenario lacks.
+    /// Fails with what the scenario lacks.
     fn suits(&self, scenario: &Scenario) -> Result<(), String> {
         let _ = scenario;
         Ok(())
@@ -49,23 +49,23 @@ pub(super) trait Service: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Where the service cannot be used: the scenario is an error then, and its pipeline is not run.
+    /// Fails if the service cannot be used: then the scenario is an error, and its pipeline is not run.
     fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn RunningService + 's>, Trouble>;
 
-    /// Tries whether the service can be used, without changing anything, and tells what the service says of itself.
-    /// None where there is nothing to reach.
+    /// Tests whether the service can be used, without changing its data, and returns its description of itself. None if
+    /// there is no service to reach.
     fn attempt(&self, name: &str, interrupt: &Arc<Interrupt>) -> Option<Result<String, Trouble>> {
         let _ = (name, interrupt);
         None
     }
 }
 
-/// What a service is opened with.
+/// The data with which a service is opened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ServiceSite<'a> {
     /// The name of the service.
     pub(super) name: &'a str,
-    /// The scenario that it is opened for.
+    /// The scenario for which the service is opened.
     pub(super) scenario: &'a Scenario,
     /// The folder of the configuration.
     #[cfg_attr(
@@ -75,38 +75,38 @@ pub(super) struct ServiceSite<'a> {
     pub(super) root: &'a Path,
     /// The workspace of the scenario.
     pub(super) folder: &'a Path,
-    /// A folder beside the workspace for files of this program.
+    /// A folder outside the workspace for files of this program.
     pub(super) private: &'a Path,
-    /// Where events of the scenario are appended, as JSON lines.
+    /// The file to which events of the scenario are appended, as JSON lines.
     pub(super) audit_log: &'a Path,
-    /// Tells when the run is to stop.
+    /// Signals that the run should stop.
     pub(super) interrupt: &'a Arc<Interrupt>,
 }
 
-/// A service while one scenario runs. Dropping it ends it too, but then nobody learns what went wrong.
+/// A service while one scenario runs. Dropping it ends it too, but then errors are not reported.
 pub(super) trait RunningService {
     /// The word under `type`.
     fn kind(&self) -> &'static str;
 
-    /// The address of the service; none where it has none.
+    /// The address of the service; none if the service has no address.
     fn url(&self) -> Option<String>;
 
-    /// Texts that must not be shown, because they are secret or differ from run to run, each with the text that is
-    /// shown instead. The address is hidden in any case.
+    /// Texts that must not be shown, because they are secret or differ from run to run, each with its replacement. The
+    /// address is always hidden.
     fn hidden(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// What the pipeline was given with the address and must not give away, each with the word for it.
+    /// Secrets that the pipeline got with the address and must not reveal, each with a word for it.
     fn secrets(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// Asks a read-only query, where the service is a database.
+    /// Runs a read-only query, if the service is a database.
     ///
     /// # Errors
     ///
-    /// Where the query is not answered.
+    /// Fails if the query is not answered.
     fn ask(&self, query: &Query<'_>) -> Result<QueryAnswer, Trouble> {
         let _ = query;
         Err(Trouble::Failed(format!(
@@ -115,31 +115,31 @@ pub(super) trait RunningService {
         )))
     }
 
-    /// What the service has recorded under a path such as `last_request.body`.
+    /// The data that the service has recorded under a path such as `last_request.body`.
     ///
     /// # Errors
     ///
-    /// Where the service has recorded no such field.
+    /// Fails if the service has recorded no such field.
     fn field(&self, path: &str) -> Result<Value, String> {
         let _ = path;
         let kind = self.kind();
         Err(format!("a service of type `{kind}` has no fields"))
     }
 
-    /// Notes that the pipeline has come to its end: what is recorded later is not its doing.
+    /// Records that the pipeline has ended: later records do not come from it.
     ///
     /// # Errors
     ///
-    /// Where the record is incomplete.
+    /// Fails if the record is incomplete.
     fn settle(&self) -> Result<(), Trouble> {
         Ok(())
     }
 
-    /// The requests that the service got, where it is a server.
+    /// The requests that the service received, if it is a server.
     ///
     /// # Errors
     ///
-    /// Where the requests are not known.
+    /// Fails if the requests are not known.
     fn record(&self) -> Result<Arc<MockRecord>, String> {
         let kind = self.kind();
         Err(format!("a service of type `{kind}` gets no requests"))
@@ -149,7 +149,7 @@ pub(super) trait RunningService {
     ///
     /// # Errors
     ///
-    /// Where a part of the service stays behind.
+    /// Fails if a part of the service could not be removed.
     fn close(self: Box<Self>) -> Result<(), Trouble> {
         Ok(())
     }
@@ -158,43 +158,43 @@ pub(super) trait RunningService {
 /// A query with its limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query<'a> {
-    /// One statement, with the placeholders of the database.
+    /// A statement, with the placeholders of the database.
     pub(super) text: &'a str,
     /// The values that are bound to the placeholders, in order.
     pub(super) values: &'a [Value],
-    /// The text between the placeholders, for a database that is told the values in another way.
+    /// The text between the placeholders, for a database that gets the values in another way.
     #[cfg_attr(
         not(feature = "sql"),
         expect(dead_code, reason = "SQLite binds the values to placeholders")
     )]
     pub(super) between: &'a [String],
-    /// A query that takes longer is stopped.
+    /// The time limit of the query.
     pub(super) timeout: Duration,
-    /// Tells when the run is to stop.
+    /// Signals that the run should stop.
     pub(super) interrupt: &'a Arc<Interrupt>,
 }
 
 /// The answer to a query.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum QueryAnswer {
-    /// The first column of the first row.
+    /// The value in the first column of the first row.
     Value(TypedCell),
-    /// The query has brought no row.
+    /// The query has returned no row.
     NoRows,
-    /// There is no database, although the pipeline was to make one.
+    /// The database is missing, although the pipeline should have made one.
     Absent,
 }
 
-/// Why a service did not do what it was asked.
+/// Why a service could not do what was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// No connection could be made: nobody is there, or the server does not let this user in.
+    /// No connection could be made: there is no server, or it rejects this user.
     #[cfg_attr(
         not(feature = "sql"),
         expect(dead_code, reason = "only servers are connected to")
     )]
     Unreached(String),
-    /// The service could not do it; the reason, in words.
+    /// The service failed; the reason, in words.
     Failed(String),
     /// The service took too long.
     TimedOut(Duration),
@@ -203,7 +203,7 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    /// Puts in front of the trouble what it is about.
+    /// Adds the subject to the beginning of the message.
     fn of(self, what: &str) -> Self {
         match self {
             Self::Failed(why) | Self::Unreached(why) => Self::Failed(format!("{what}: {why}")),
@@ -228,7 +228,7 @@ impl From<&str> for Trouble {
     }
 }
 
-/// A value with as much of its type as a comparison needs.
+/// A value with the type information that a comparison needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TypedCell {
     /// No value.
@@ -239,7 +239,7 @@ pub(crate) enum TypedCell {
         expect(dead_code, reason = "SQLite has none")
     )]
     Bool(bool),
-    /// A number as the database writes it, which may have more digits than any number of this program.
+    /// A number as the database writes it, which may have more digits than a number type of this program.
     Number(String),
     /// JSON.
     #[cfg_attr(
@@ -247,18 +247,18 @@ pub(crate) enum TypedCell {
         expect(dead_code, reason = "SQLite has none")
     )]
     Json(Value),
-    /// A text; dates, UUIDs and every other type have the form that the database writes.
+    /// A text; dates, UUIDs and every other type are in the text form of the database.
     Text(String),
 }
 
 impl TypedCell {
-    /// Bytes, in the form that PostgreSQL writes.
+    /// Bytes, in the text form of PostgreSQL.
     pub(super) fn bytes(bytes: &[u8]) -> Self {
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         Self::Text(format!("\\x{digits}"))
     }
 
-    /// Text that the database calls JSON.
+    /// A text that the database declares as JSON.
     #[cfg(feature = "sql")]
     pub(super) fn json(text: &str) -> Self {
         match serde_json::from_str(text) {

@@ -10,18 +10,18 @@ use super::declared::variable;
 use super::{RunningService, Service, ServiceSite, Trouble};
 use kelvin_system::signal::Interrupt;
 
-/// How long a scenario that waits for its turn waits between two looks.
+/// How often a waiting scenario checks whether it is its turn.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The scenario that holds this lock is the only one of this process with a service that scenarios share. There is one
-/// lock for all such services, so that two scenarios never wait for each other.
+/// Only the scenario that holds this lock may use a shared service. There is one lock for all such services, so that
+/// two scenarios never wait for each other.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The services of one scenario, by name.
 #[derive(Default)]
 pub(crate) struct RunningServices<'a> {
     all: BTreeMap<&'a str, Box<dyn RunningService + 'a>>,
-    /// The lock is dropped after the services, which end before it is the turn of the next scenario.
+    /// The lock is dropped after the services, which end before the next scenario gets its turn.
     _turn: Option<MutexGuard<'static, ()>>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> RunningServices<'a> {
     ///
     /// # Errors
     ///
-    /// Where one of them cannot be used; those that were opened before are closed.
+    /// Fails if one of them cannot be used; those that were already opened are closed.
     pub(crate) fn open(
         services: &'a BTreeMap<String, Box<dyn Service>>,
         site: ServiceSite<'a>,
@@ -56,20 +56,20 @@ impl<'a> RunningServices<'a> {
         Ok(running)
     }
 
-    /// The service of a name. The check of the configuration has seen that there is one.
+    /// The service with a name. The check of the configuration has made sure that it exists.
     pub(crate) fn get(&self, name: &str) -> &dyn RunningService {
         let found = self.all.get(name);
         &**found.expect("a check names a service that is declared")
     }
 
-    /// The variables of the environment that have the addresses of the services.
+    /// The environment variables with the addresses of the services.
     pub(crate) fn variables(&self) -> Vec<(String, OsString)> {
         let all = self.all.iter();
         all.filter_map(|(name, service)| Some((variable(name), service.url()?.into())))
             .collect()
     }
 
-    /// What a script of a check is told about the services.
+    /// The data about the services that a script of a check gets.
     pub(crate) fn context(&self) -> Value {
         let all = self.all.iter();
         all.map(|(name, service)| {
@@ -79,7 +79,7 @@ impl<'a> RunningServices<'a> {
         .collect()
     }
 
-    /// What the services gave to the pipeline, and the pipeline must not give away.
+    /// Secrets that the services gave to the pipeline, and that the pipeline must not reveal.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let all = self.all.iter();
         let secrets = all.flat_map(|(name, service)| {
@@ -92,7 +92,7 @@ impl<'a> RunningServices<'a> {
         secrets.collect()
     }
 
-    /// A text in which neither an address stands nor anything else that a service hides.
+    /// A copy of a text without addresses and other texts that a service hides.
     pub(crate) fn masked(&self, text: String) -> String {
         let all = self.all.iter();
         let hidden = all.flat_map(|(name, service)| {
@@ -106,11 +106,11 @@ impl<'a> RunningServices<'a> {
         })
     }
 
-    /// Notes that the pipeline has come to its end.
+    /// Records that the pipeline has ended.
     ///
     /// # Errors
     ///
-    /// Where the record of a service is incomplete.
+    /// Fails if the record of a service is incomplete.
     pub(crate) fn settle(&self) -> Result<(), Trouble> {
         self.all.iter().try_for_each(|(name, service)| {
             let kind = service.kind();
@@ -123,7 +123,7 @@ impl<'a> RunningServices<'a> {
     ///
     /// # Errors
     ///
-    /// What the first service says that could not be ended as it should.
+    /// Fails with the message of the first service that could not be ended properly.
     pub(crate) fn close(self) -> Result<(), Trouble> {
         let ends = self.all.into_iter().map(|(name, service)| {
             let kind = service.kind();
@@ -140,7 +140,7 @@ fn turn(interrupt: &Interrupt) -> Result<MutexGuard<'static, ()>, Trouble> {
     loop {
         match TURN.try_lock() {
             Ok(turn) => return Ok(turn),
-            // The lock guards no value that a panic could have left half written.
+            // The lock guards no value that a panic could have left inconsistent.
             Err(TryLockError::Poisoned(turn)) => return Ok(PoisonError::into_inner(turn)),
             Err(TryLockError::WouldBlock) if !interrupt.sleep(LOOK_EVERY) => {
                 return Err(Trouble::Stopped);
@@ -150,7 +150,7 @@ fn turn(interrupt: &Interrupt) -> Result<MutexGuard<'static, ()>, Trouble> {
     }
 }
 
-/// A text that must not be given away.
+/// A text that must not be revealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Secret {
     /// The word for the secret, as the subject of a sentence.
@@ -160,7 +160,7 @@ pub(crate) struct Secret {
 }
 
 impl Secret {
-    /// The forms that the secret may have in another text: as it is, within JSON, and within an address.
+    /// The forms that the secret may have in another text: unchanged, inside JSON, and inside an address.
     pub(crate) fn forms(&self) -> BTreeSet<String> {
         let json = Value::from(&*self.text).to_string();
         let form: String = form_urlencoded::byte_serialize(self.text.as_bytes()).collect();

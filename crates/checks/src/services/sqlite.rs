@@ -1,4 +1,4 @@
-//! SQLite: a database in a file of the workspace, or in a file that every scenario has for itself.
+//! SQLite: a database in a file of the workspace, or in a separate file for every scenario.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -20,14 +20,14 @@ use crate::sql::Dialect;
 use kelvin_base::file::beneath::{Beneath, NotOpened};
 use kelvin_system::signal::Interrupt;
 
-/// A larger database is not copied, and cannot be asked.
+/// A larger database is not copied, and cannot be queried.
 const MOST_COPIED: u64 = 1 << 30;
-/// A value may have at most this many bytes.
+/// The maximum size of a value in bytes.
 const LONGEST_VALUE: i32 = 64 << 20;
-/// This many steps of the virtual machine pass between two looks at the clock.
+/// How many steps of the virtual machine pass between two checks of the clock.
 const STEPS: i32 = 10_000;
-/// The endings of the file of a database and of those that SQLite keeps beside it: they have changes that are not in
-/// the file yet, or are to be undone.
+/// The suffixes of the database file and of the other files of SQLite: the latter contain changes that are not in the
+/// database file yet, or that must be undone.
 const BESIDE: [&str; 3] = ["", "-wal", "-journal"];
 
 /// A declared SQLite database.
@@ -87,7 +87,7 @@ impl Service for Sqlite {
             before: Ok(DatabaseState::default()),
         };
         if let Some(init) = &self.init {
-            // A link from the template may lead elsewhere.
+            // A link from the template may point outside.
             file.beneath.exists(&file.path).map_err(not_opened)?;
             let values = init.values(site.scenario).map_err(Trouble::Failed)?;
             let connection = Connection::open(&file.whole);
@@ -115,17 +115,17 @@ impl Service for Sqlite {
 
 /// A database file of a scenario.
 struct SqliteFile {
-    /// The folder that the path is relative to.
+    /// The folder to which the path is relative.
     beneath: Beneath,
     path: PathBuf,
     whole: PathBuf,
-    /// The folder of the copies that queries are asked of.
+    /// The folder of the copies on which queries are run.
     copies: PathBuf,
     /// The state of the database before the pipeline ran.
     before: Result<DatabaseState, Trouble>,
 }
 
-/// A value of a scenario as SQLite has it.
+/// A value of a scenario as an SQLite value.
 fn bound(value: &Value) -> rusqlite::types::Value {
     use rusqlite::types::Value as Bound;
     match value {
@@ -149,9 +149,9 @@ fn not_opened(error: NotOpened) -> Trouble {
 }
 
 impl SqliteFile {
-    /// Copies the database, and tells whether there is one. A query is asked of the copy. So no file outside of the
-    /// workspace is read, whatever the pipeline has made of the names (links, or a file in place of another one); and
-    /// nothing in the workspace is written, as SQLite does even to read where a transaction was cut off.
+    /// Copies the database, and returns whether there is one. Queries are run on the copy. So no file outside the
+    /// workspace is read, even if the pipeline has changed the names (links, or a file in place of another one). And no
+    /// file in the workspace is written, which SQLite does even for reading if a transaction was interrupted.
     fn copied(&self) -> Result<bool, Trouble> {
         let failed = |error: io::Error| Trouble::Failed(format!("copying the file: {error}"));
         match fs::remove_dir_all(&self.copies) {
@@ -181,7 +181,7 @@ impl SqliteFile {
             }
             let mut copy =
                 File::create(self.copies.join(format!("copy{ending}"))).map_err(failed)?;
-            // The bytes are counted as they are read, since the file may still grow.
+            // The bytes are counted while they are read, because the file may still grow.
             let bytes = io::copy(&mut file.take(MOST_COPIED + 1), &mut copy).map_err(failed)?;
             if bytes > MOST_COPIED {
                 return too_large();
@@ -190,7 +190,7 @@ impl SqliteFile {
         Ok(true)
     }
 
-    /// The state of the database; an empty one where there is no database.
+    /// The state of the database; an empty state if there is no database.
     fn state(&self, limits: &ConnectionLimits<'_>) -> Result<DatabaseState, Trouble> {
         match self.copied()? {
             true => self.of_the_copy(limits),
@@ -200,11 +200,11 @@ impl SqliteFile {
 
     fn of_the_copy(&self, limits: &ConnectionLimits<'_>) -> Result<DatabaseState, Trouble> {
         let failed = |error: rusqlite::Error| Trouble::Failed(error.to_string());
-        // SQLite first puts in order what a transaction that was cut off has left, which takes a right to write.
+        // SQLite first cleans up after an interrupted transaction, which requires write access.
         let copy = self.copies.join("copy");
         let connection = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_WRITE);
         limits.within(&mut connection.map_err(failed)?, |connection| {
-            // A virtual table is told from a table, since it reads from wherever its module likes.
+            // A virtual table is distinguished from a table, since its module may read from anywhere.
             let mut statement = connection.prepare(
                 "SELECT name, CASE WHEN type = 'view' THEN 'a view' \
                                    WHEN sql LIKE 'CREATE VIRTUAL%' THEN 'a virtual table' \
@@ -227,7 +227,7 @@ impl RunningService for SqliteFile {
     }
 
     fn url(&self) -> Option<String> {
-        // The URL has four slashes: SQLAlchemy takes three for a relative path, and all others take both.
+        // The URL has four slashes: SQLAlchemy reads three as a relative path, and all other clients accept both.
         Some(format!("sqlite:///{}", self.whole.display()))
     }
 
@@ -266,7 +266,7 @@ impl RunningService for SqliteFile {
     }
 }
 
-/// What bounds the work of a connection.
+/// The limits for the work of a connection.
 struct ConnectionLimits<'a> {
     begun: Instant,
     timeout: Duration,
@@ -292,7 +292,7 @@ impl<'a> ConnectionLimits<'a> {
         let guarded = connection.progress_handler(STEPS, Some(is_over));
         let guarded = guarded.and_then(|()| {
             connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
-            // With this, a view of a hostile schema can use harmless functions only.
+            // With this setting, a hostile view can only use harmless functions.
             connection.pragma_update(None, "trusted_schema", false)
         });
         guarded

@@ -1,6 +1,6 @@
-//! The state of a database: what the names in a query lead to, and the settings with which the query is asked. The
-//! state before the pipeline ran is compared with the state after it: a check looks at what the scenario began with,
-//! and not at something that the pipeline has put in its place under the same name.
+//! The state of a database: the objects to which the names in a query refer, and the settings with which the query is
+//! run. The states before and after the pipeline are compared. So a check examines the original object, and not
+//! something that the pipeline has put in its place under the same name.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -12,14 +12,15 @@ use crate::sql::{BoundSql, Dialect};
 /// The state of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DatabaseState {
-    /// The settings that a session begins with, by name. SQLite keeps none in a file.
+    /// The settings with which a session begins, by name. SQLite stores none in a file.
     pub(super) settings: BTreeMap<String, String>,
-    /// What a name leads to, in words; after a unit separator comes whatever else about it decides what a query brings.
+    /// The object to which a name refers, in words; after a unit separator come all other data about it that affect the
+    /// result of a query.
     pub(super) relations: BTreeMap<String, String>,
 }
 
 impl DatabaseState {
-    /// The settings that differ from those of `before`, each with its value there.
+    /// The settings that differ from those of `before`, each with its value in this state.
     #[cfg_attr(
         not(feature = "sql"),
         expect(dead_code, reason = "SQLite has no settings of a session")
@@ -35,8 +36,8 @@ impl DatabaseState {
             .collect()
     }
 
-    /// The first name in a query that led to something else before, in a sentence. A table that is gone, or was not
-    /// there before, is left to the query.
+    /// The first name in a query that referred to another object before, in a sentence. If a table no longer exists, or
+    /// did not exist before, the query itself fails.
     pub(super) fn replaced(&self, before: &Self, query: &str) -> Option<String> {
         let query = without_texts(query);
         let differing = before.relations.iter().find_map(|(name, was)| {
@@ -59,13 +60,13 @@ impl DatabaseState {
     }
 }
 
-/// A query without its texts in single quotes, which are no names.
+/// A query without its texts in single quotes, which are not names.
 fn without_texts(query: &str) -> String {
     let outside: Vec<&str> = query.split('\'').step_by(2).collect();
     outside.join("''").to_lowercase()
 }
 
-/// Whether a name stands in a query as a word of its own.
+/// Whether a name occurs in a query as a separate word.
 fn names(query: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_of_a_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -83,11 +84,11 @@ pub(super) struct Init {
 }
 
 impl Init {
-    /// Reads a script.
+    /// Parses a script.
     ///
     /// # Errors
     ///
-    /// Where a field stands within quotes, or the script would give away what is expected.
+    /// Fails if a field is inside quotes, or if the script would reveal the expected value.
     pub(super) fn of(text: &str, dialect: Dialect) -> Result<Self, (&'static str, String)> {
         let sql = BoundSql::script(text, dialect).map_err(|what| ("init", what))?;
         if sql.names.iter().any(|name| name == interpolate::EXPECTED) {
@@ -105,11 +106,11 @@ impl Init {
         &self.sql.text
     }
 
-    /// The values that the session gets first, each with the name that the script has for it.
+    /// The values that are set in the session first, each with its name in the script.
     ///
     /// # Errors
     ///
-    /// What the scenario lacks.
+    /// Fails with what the scenario lacks.
     pub(super) fn values(&self, scenario: &Scenario) -> Result<Vec<(String, Value)>, String> {
         let mut names: Vec<&String> = self.sql.names.iter().collect();
         names.sort();

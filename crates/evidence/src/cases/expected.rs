@@ -1,5 +1,5 @@
-//! The labels of the cases. They stand in a table beside the cases and never in a case, since the whole text of a case
-//! is given to the pipeline.
+//! The labels of the cases. They are in a table beside the cases and never in a case, since the pipeline gets the whole
+//! text of a case.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use kelvin_base::exit::{Finding, Misuse};
 use kelvin_probe::case_files::{self, CaseFile, shown};
 use kelvin_run::judge::Scorer;
 
-/// The columns that a table must have.
+/// The required columns of a table.
 const CASE: &str = "case";
 const EXPECTED: &str = "expected";
 
@@ -27,7 +27,7 @@ impl ExpectedRow<'_> {
     }
 }
 
-/// Gives each case its label; returns everything that is wrong with the tables.
+/// Assigns its label to each case; returns everything that is wrong with the tables.
 pub(super) fn label(tables: &[CaseFile], cases: &mut [Case], scorer: &dyn Scorer) -> Vec<Misuse> {
     let mut problems = Vec::new();
     let mut rows: BTreeMap<String, ExpectedRow<'_>> = BTreeMap::new();
@@ -59,7 +59,7 @@ pub(super) fn label(tables: &[CaseFile], cases: &mut [Case], scorer: &dyn Scorer
     problems
 }
 
-/// Takes in the rows of a table.
+/// Adds the rows of a table.
 fn take<'e>(
     table: &'e CaseFile,
     text: &str,
@@ -154,7 +154,8 @@ fn take<'e>(
             rows.insert(name.to_owned(), row);
         }
     }
-    // The reader closes an open quote at the end of the file, so the cell with that quote swallows every row after it.
+    // The CSV reader closes an open quote at the end of the file, so the cell with that quote swallows every row after
+    // it.
     if !text.matches('"').count().is_multiple_of(2) {
         problems.push(misuse_in_line(
             (table, last),

@@ -61,7 +61,7 @@ pub fn settings(governing: &[&str]) -> EvidenceSettings {
     }
 }
 
-/// Documents out of the pieces that make parsing hard, and out of nothing but markup characters.
+/// Documents made from text that is hard to parse, and documents that contain only markup characters.
 #[cfg(test)]
 pub fn document() -> impl proptest::strategy::Strategy<Value = String> {
     use proptest::collection::vec;

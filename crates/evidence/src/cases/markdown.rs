@@ -1,7 +1,7 @@
-//! Cuts Markdown text into units, by the byte offsets of a CommonMark parser.
+//! Splits Markdown text into units, by the byte offsets of a CommonMark parser.
 //!
-//! The text itself is never rewritten: the parser sees a copy of the same length, with a probe
-//! heading after its end.
+//! The text itself is never changed: the parser sees a copy of the same length, with an additional heading after its
+//! end.
 
 use std::borrow::Cow;
 
@@ -9,31 +9,31 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag};
 
 use crate::config::unit_type;
 
-/// Something in a document that only its author can mend.
+/// A problem in a document that only its author can fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DocumentProblem {
     /// The line number, from 1.
     pub(super) line: usize,
-    /// What is wrong in that line.
+    /// The problem in that line.
     pub(super) what: String,
-    /// What to do about it.
+    /// How to fix it.
     pub(super) help: &'static str,
 }
 
 /// A unit, by its offsets in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// The type of the unit; empty where the heading has no text.
+    /// The type of the unit; empty if the heading has no text.
     pub(super) unit_type: String,
     /// The offset of the first `#` of the heading.
     pub(super) start: usize,
-    /// The offset at which the heading line ends, without its line end.
+    /// The offset at which the heading line ends, without its line break.
     pub(super) heading_end: usize,
     /// The line of the heading, from 1.
     pub(super) line: usize,
 }
 
-/// A document cut into its units.
+/// A document split into its units.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cuts {
     /// The units in the order of the document.
@@ -43,11 +43,11 @@ pub(super) struct Cuts {
 }
 
 /// Closes every block that a blank line and a heading can close. A block that stays open would swallow every unit that
-/// a perturbation puts behind it.
+/// a perturbation puts after it.
 const PROBE: &str = "\n\n## probe\n";
 const PROBE_HASHES: usize = 2;
 
-/// White space that CommonMark knows between blocks.
+/// Characters that CommonMark treats as white space between blocks.
 pub(super) const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
 
 /// About as many units as a case usually has.
@@ -114,11 +114,10 @@ pub(super) fn cut(text: &str) -> Cuts {
     cuts
 }
 
-/// The type of the units under a heading line such as `## **Gate Rule** ##`: its text without
-/// markup. The line is read by itself, so the type never depends on what stands elsewhere in the
-/// document, e.g. on link definitions.
+/// The type of the units under a heading line such as `## **Gate Rule** ##`: its text without markup. The line is
+/// parsed separately, so the type never depends on the rest of the document, e.g. on link definitions.
 pub fn type_of(heading: &str) -> String {
-    // Most headings are words, which no parser needs to look at.
+    // Most headings are plain words, which need no parser.
     if let Some(words) = heading.strip_prefix("## ")
         && words
             .bytes()
@@ -126,7 +125,7 @@ pub fn type_of(heading: &str) -> String {
     {
         return unit_type(words);
     }
-    // Tabs may stand round the closing hashes, where the parser looks for spaces.
+    // Tabs may surround the closing hashes, where the parser expects spaces.
     let heading = heading.replace('\t', " ");
     let mut text = String::new();
     for event in Parser::new_ext(heading.trim_end(), Options::empty()) {
@@ -139,8 +138,8 @@ pub fn type_of(heading: &str) -> String {
     unit_type(&text)
 }
 
-/// The line that best tells what a document is about: its first heading of level 1, else its first line that is not a
-/// heading, else its first heading. The hashes are left out.
+/// The line that best describes a document: its first heading of level 1, otherwise its first line that is not a
+/// heading, otherwise its first heading. The hashes are left out.
 pub(super) fn title(text: &str) -> Option<&str> {
     let mark = text.len() - text.trim_start_matches('\u{feff}').len();
     let skip = match front_matter(&for_parser(text)[mark..]) {
@@ -158,7 +157,7 @@ pub(super) fn title(text: &str) -> Option<&str> {
     first.or_else(plain).or_else(any).map(str::trim)
 }
 
-/// The line end that most lines of a text have; `\n` where the text has only one line.
+/// The line break of most lines of a text; `\n` if the text has only one line.
 pub(super) fn newline(text: &str) -> &'static str {
     let crlf = text.matches("\r\n").count();
     let lf = text.matches('\n').count() - crlf;
@@ -170,7 +169,7 @@ pub(super) fn newline(text: &str) -> &'static str {
     }
 }
 
-/// The same text with every line end as `newline`.
+/// The same text with every line break replaced by `newline`.
 pub fn with_newline<'a>(text: &'a str, newline: &str) -> Cow<'a, str> {
     if newline == "\n" && !text.as_bytes().contains(&b'\r') {
         return Cow::Borrowed(text);
@@ -187,9 +186,9 @@ pub fn with_newline<'a>(text: &'a str, newline: &str) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
-/// A text of the same length for the parser. The parser keeps to CommonMark except in two points: it ends lines at a
-/// lone carriage return only in some places, and it does not take a fence with a tab after it for the end of a code
-/// block.
+/// Rewrites a text for the parser, without changing its length. The parser follows CommonMark except in two points: it
+/// ends lines at a lone carriage return only in some places, and it does not recognise a fence with a tab after it as
+/// the end of a code block.
 pub(super) fn for_parser(text: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'\r', b'\t', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
@@ -221,8 +220,8 @@ enum FrontMatter {
     Open,
 }
 
-/// Front matter is found here, because the parser's own metadata blocks begin at any `---` of the
-/// document and would hide the headings between two thematic breaks.
+/// Front matter is found here, because the parser's own metadata blocks can begin at any `---` of the document and
+/// would hide the headings between two thematic breaks.
 fn front_matter(source: &str) -> FrontMatter {
     let mut lines = source.split_inclusive('\n');
     let Some(first) = lines.next() else {
@@ -258,7 +257,7 @@ enum MarkdownBlock {
 }
 
 impl MarkdownBlock {
-    /// The name of the block, and what to do where it runs to the end of the document.
+    /// The name of the block, and what to do if it runs to the end of the document.
     const fn never_closed(&self) -> (&'static str, &'static str) {
         match self {
             Self::Fence => (
@@ -279,8 +278,8 @@ impl MarkdownBlock {
     }
 }
 
-/// The blocks that are in no other block, with their ranges. Only level-2 headings have a kind of their own; any other
-/// block matters only where it swallows the end of the document.
+/// The blocks at the top level, with their ranges. Only level-2 headings have their own kind; any other block matters
+/// only if it swallows the end of the document.
 fn top_level(source: &str) -> impl Iterator<Item = (MarkdownBlock, std::ops::Range<usize>)> + '_ {
     let mut depth = 0_usize;
     Parser::new_ext(source, Options::empty())
@@ -308,7 +307,7 @@ fn top_level(source: &str) -> impl Iterator<Item = (MarkdownBlock, std::ops::Ran
 }
 
 /// Whether the heading that begins at `start` is written with hashes; otherwise it is underlined. The text of an
-/// underlined heading may have hashes as well, on a line that is indented further.
+/// underlined heading may contain hashes too, on a line that is indented further.
 fn is_atx(source: &str, start: usize) -> bool {
     let line = source[..start].rfind('\n').map_or(0, |end| end + 1);
     let indent = &source[line..start];

@@ -1,4 +1,4 @@
-//! Cases: Markdown files cut into a preamble and typed units, byte for byte, or the records of one file.
+//! Cases: Markdown files that are split into a preamble and typed units, byte for byte, or the records of one file.
 
 mod expected;
 #[cfg(test)]
@@ -31,76 +31,76 @@ use kelvin_run::judge;
 pub use markdown::{type_of, with_newline};
 pub use records::{RecordForm, RecordList, Slot};
 
-/// All the cases of a run, sorted by name, with the unit types they hold.
+/// All the cases of a run, sorted by name, with their unit types.
 #[derive(Debug)]
 pub struct Corpus {
     /// The cases, sorted by name; names are distinct.
     pub cases: Vec<Case>,
-    /// The files that the labels come from, relative to the root of the configuration.
+    /// The files from which the labels come, relative to the root of the configuration.
     pub labels: Vec<Arc<str>>,
-    /// What was taken for a unit in records, for somebody who checks a configuration.
+    /// Notes on which parts of records count as units, for a person who checks a configuration.
     pub remarks: Vec<Notice>,
 }
 
-/// One case: a document and its cuts.
+/// One case: a document and its units.
 #[derive(Debug)]
 pub struct Case {
-    /// The stem of the file: a folder name, never a path.
+    /// The file name without its extension: a folder name, never a path.
     pub name: Arc<str>,
     /// The path of the file, relative to the root of the configuration, with `/` on every platform.
     pub file: Arc<str>,
-    /// The text of the file, byte for byte, with its byte order mark and its line ends. Of a record these are the texts
-    /// of its units, one after another.
+    /// The text of the file, byte for byte, with its byte order mark and its line breaks. For a record, these are the
+    /// texts of its units, one after another.
     pub text: String,
-    /// The units in the order of the document. The preamble comes before the first unit; each unit begins where the one
-    /// before it ends, and the last unit ends with the text.
+    /// The units in the order of the document. The preamble comes before the first unit; each unit begins where the
+    /// previous one ends, and the last unit ends with the text.
     pub units: Vec<Unit>,
-    /// The line end of the text, for text that is put in from elsewhere.
+    /// The line break of the text, for text that is inserted.
     pub newline: &'static str,
     /// Whether all lines end in `\n`.
     pub is_unix: bool,
-    /// The expected answer, as somebody has written it; none where nobody has labelled the case.
+    /// The expected answer as a person wrote it; none if the case has no label.
     pub expected: Option<String>,
-    /// How the case is written, and so its variants.
+    /// The format of the case and its variants.
     pub form: DocumentForm,
 }
 
-/// How a case is written.
+/// The format of a case.
 #[derive(Debug)]
 pub enum DocumentForm {
-    /// A Markdown file of its own, whose sections are the units.
+    /// A separate Markdown file, whose sections are the units.
     Markdown,
-    /// A record of a file with many, in which the units are texts.
+    /// A record in a file with many records; its units are texts.
     Record(Box<RecordForm>),
 }
 
 /// A section of a case that begins with a level-2 heading, or a text of a record.
 #[derive(Debug)]
 pub struct Unit {
-    /// The type: the heading, trimmed and lower-cased, with runs of whitespace as `_`; shared between cases.
+    /// The type: the heading, trimmed and lower-cased, with white space replaced by `_`; shared between cases.
     pub unit_type: Arc<str>,
     /// From the first `#` of the heading to the last byte that is not white space. The indentation of the heading
-    /// belongs to the white space before the unit: if the unit were moved behind a list, its indentation would make it
-    /// a part of the list.
+    /// belongs to the white space before the unit: if the unit were moved after a list, its indentation would make it a
+    /// part of the list.
     pub body: Range<usize>,
-    /// The end of the heading line: `body.start..heading_end` is the heading without its line end.
+    /// The end of the heading line: `body.start..heading_end` is the heading without its line break.
     pub heading_end: usize,
-    /// The end of the white space after the unit, `body.end..end`: here begins the next unit, or the text ends.
+    /// The end of the white space after the unit, `body.end..end`: here the next unit begins, or the text ends.
     pub end: usize,
     /// The line of the heading, or of the record, from 1.
     pub line: usize,
-    /// The digest of the body with its line ends as `\n`: units with equal content have equal digests.
+    /// The digest of the body with its line breaks as `\n`: units with equal content have equal digests.
     pub content: Digest,
-    /// The array of the record that the unit is an element of; none for a section of a Markdown file.
+    /// The array of the record that contains the unit as an element; none for a section of a Markdown file.
     pub list: Option<u32>,
-    /// Whether the unit can neither change its place nor be left out, as the field of a record.
+    /// Whether the unit can neither be moved nor left out, like a field of a record.
     pub fixed: bool,
-    /// The turn of a conversation that the unit stands in, from 0; none where a case is one input.
+    /// The turn of a conversation to which the unit belongs, from 0; none if a case is one input.
     pub turn: Option<u32>,
 }
 
 impl Corpus {
-    /// The place of the case with this name.
+    /// The index of the case with this name.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.cases
             .binary_search_by(|case| (*case.name).cmp(name))
@@ -109,11 +109,11 @@ impl Corpus {
 }
 
 impl Case {
-    /// Cuts a document into its units. `file` is only used in messages.
+    /// Splits a document into its units. `file` is only used in messages.
     ///
     /// # Errors
     ///
-    /// Everything in the document that makes it unusable, each with its line and what to do.
+    /// Fails with everything that makes the document unusable, each with its line and advice.
     pub fn parse(
         name: impl Into<Arc<str>>,
         file: impl Into<Arc<str>>,
@@ -185,7 +185,7 @@ impl Case {
         })
     }
 
-    /// What the pipeline is given.
+    /// The text that the pipeline gets.
     pub fn input(&self) -> &str {
         match &self.form {
             DocumentForm::Markdown => &self.text,
@@ -193,7 +193,7 @@ impl Case {
         }
     }
 
-    /// The JSON text of the case and where its units stand in it; none for a Markdown file.
+    /// The JSON text of the case with the positions of its units; none for a Markdown file.
     pub fn record(&self) -> Option<&RecordForm> {
         match &self.form {
             DocumentForm::Markdown => None,
@@ -201,14 +201,14 @@ impl Case {
         }
     }
 
-    /// The digest of what the pipeline is given.
+    /// The digest of the text that the pipeline gets.
     pub fn digest(&self) -> Digest {
         Digest::of(self.input().as_bytes())
     }
 
-    /// What the case is about, for people: its first heading of level 1, else its first line that is not a heading,
-    /// else its first heading. Markup at its beginning is left out, and a long title is cut. None where there are no
-    /// words.
+    /// The title of the case for people: its first heading of level 1, otherwise its first line that is not a heading,
+    /// otherwise its first heading. Markup at its beginning is left out, and a long title is shortened. None if there
+    /// are no words.
     pub fn title(&self) -> Option<String> {
         let line = match self.form {
             DocumentForm::Markdown => markdown::title(&self.text),
@@ -232,7 +232,7 @@ impl Case {
         &self.text[..end]
     }
 
-    /// The text of a unit, with its heading line and without the white space after it.
+    /// The text of a unit, with its heading line but without the white space after it.
     pub fn body(&self, unit: &Unit) -> &str {
         &self.text[unit.body.clone()]
     }
@@ -249,13 +249,12 @@ impl Case {
     }
 }
 
-/// Loads every case that the settings name; their paths are relative to the root. Notices tell of ignored files, of
-/// cases without units, and of unit types that look alike.
-/// unit types that look alike.
+/// Loads every case that the settings name; their paths are relative to the root. Notices report ignored files, cases
+/// without units, and unit types that look alike.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] that lists every case that cannot be used, with file, line and what to do.
+/// A [`Misuse`] that lists every case that cannot be used, with file, line and advice.
 pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus, Vec<Notice>)> {
     if is_file_of_records(&settings.cases) {
         return load_records(root, settings);
@@ -270,7 +269,7 @@ pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus,
         cases.extend(parsed.cases);
         problems.extend(parsed.problems);
     }
-    // If a case cannot be read, a row that labels it would be reported as naming a case that does not exist.
+    // If a case cannot be read, a row that labels it would wrongly be reported as naming a case that does not exist.
     if problems.is_empty() {
         let scorer = judge::chosen_scorer(&settings.scorer);
         problems = expected::label(&found.labels, &mut cases, &*scorer);
@@ -332,7 +331,7 @@ fn load_records(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Cor
     Ok((corpus, notices))
 }
 
-/// The most characters that a title has.
+/// How many characters a title has at most.
 const LONGEST_TITLE: usize = 200;
 
 /// How many files are read at a time.

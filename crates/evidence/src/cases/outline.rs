@@ -1,4 +1,4 @@
-//! The structure of a unit's Markdown, to check that an edit has changed none of it.
+//! The structure of a unit's Markdown, for checking that an edit has not changed it.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ pub struct Outline {
     /// Every block, every inline mark and everything that is not prose, both as plain CommonMark and with the
     /// extensions.
     pub shape: Vec<String>,
-    /// The prose, with runs of white space as one space.
+    /// The prose, with each sequence of white space as one space.
     pub text: String,
 }
 
 impl Outline {
-    /// Whether a heading that comes after the text would be read as a heading.
+    /// Whether a heading after the text would be recognised as a heading.
     pub fn is_closed(&self) -> bool {
         let probe = |shape: &[String]| {
             shape.len() >= 2
@@ -29,7 +29,8 @@ impl Outline {
     }
 }
 
-/// The text of a heading that is put after the text: how this heading is read shows what the text leaves open.
+/// The text of a heading that is added after the text: how this heading is parsed shows which blocks the text leaves
+/// open.
 const PROBE: &str = "probe";
 
 /// The structure of a unit.

@@ -1,4 +1,4 @@
-//! Finds the bytes of a unit that are plain prose, so that no edit lands in code, links or HTML.
+//! Finds the bytes of a unit that are plain prose, so that no edit changes code, links or HTML.
 
 use std::ops::Range;
 
@@ -6,16 +6,16 @@ use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser, Tag, TagEnd};
 
 use super::markdown::for_parser;
 
-/// Stands in for every byte that is not prose; it is no letter, no digit and no white space.
+/// Replaces every byte that is not prose; it is neither a letter nor a digit nor white space.
 pub const MASK: char = '\u{1}';
 
 /// A text in which everything that is not prose is masked.
 #[derive(Clone, Debug)]
 pub struct MaskedText {
-    /// As long as the text. Prose is kept, and so are the line ends in it; white space and quote marks that indent a
+    /// As long as the text. Prose and its line breaks are unchanged; white space and quote markers that indent a
     /// continued line become spaces; every other byte becomes [`MASK`].
     pub masked: String,
-    /// The blocks that hold prose, in order.
+    /// The blocks that contain prose, in order.
     pub blocks: Vec<ProseBlock>,
 }
 
@@ -24,19 +24,19 @@ pub struct MaskedText {
 pub struct ProseBlock {
     /// From the first byte of the block to its last byte that is not white space.
     pub range: Range<usize>,
-    /// Where the block is.
+    /// The position of the block.
     pub place: BlockPlace,
 }
 
-/// Where a block is.
+/// The position of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockPlace {
-    /// A paragraph in no other block.
+    /// A paragraph at the top level.
     Top {
         /// Whether only headings come before the paragraph.
         first: bool,
     },
-    /// In a list, a quote or a footnote.
+    /// The paragraph is in a list, a quote or a footnote.
     Nested,
     /// A cell of a table, below its head.
     Cell {
@@ -46,13 +46,13 @@ pub enum BlockPlace {
 }
 
 impl BlockPlace {
-    /// Whether the block holds sentences.
+    /// Whether the block contains sentences.
     pub const fn is_running_text(self) -> bool {
         !matches!(self, Self::Cell { .. })
     }
 }
 
-/// The extensions beyond CommonMark that the flavours of Markdown in use have in common.
+/// The extensions beyond CommonMark that the common flavours of Markdown share.
 pub(super) fn extensions() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
@@ -64,7 +64,7 @@ pub(super) fn extensions() -> Options {
 pub fn prose(text: &str) -> MaskedText {
     let source = for_parser(text);
     let mut walk = ProseWalk::new(&source);
-    // The definition of `[this]` may be in another unit, so it counts as a link without one too.
+    // The definition of `[this]` may be in another unit, so it counts as a link even without one.
     let link = |_: BrokenLink<'_>| Some((CowStr::from(""), CowStr::from("")));
     let parser = Parser::new_with_broken_link_callback(&source, extensions(), Some(link));
     for (event, range) in parser.into_offset_iter() {
@@ -78,15 +78,15 @@ struct ProseWalk<'a> {
     /// The mask while it is filled; as bytes, because it is filled out of order.
     masked: Vec<u8>,
     blocks: Vec<ProseBlock>,
-    /// The current block, which may have begun without an event of its own (tight list items).
+    /// The current block, which may have begun without an event (tight list items).
     open: Option<ProseBlock>,
-    /// How many links, headings and the like the parser is in: nothing in them is prose.
+    /// How many links, headings and similar elements surround the parser's position: their content is not prose.
     closed_to_edits: usize,
-    /// How many lists, quotes and footnotes the parser is in.
+    /// How many lists, quotes and footnotes surround the parser's position.
     nested: usize,
     /// The column of the next cell, while the parser is in the body of a table.
     column: usize,
-    /// Whether anything but headings has come so far.
+    /// Whether anything except headings has occurred so far.
     begun: bool,
 }
 
@@ -110,7 +110,7 @@ impl<'a> ProseWalk<'a> {
             Event::End(tag) => self.end(*tag),
             Event::Text(text) => {
                 self.grow(&range);
-                // An entity or an escape is read differently from how it is written.
+                // The value of an entity or an escape differs from its source text.
                 if self.closed_to_edits == 0 && self.source[range.clone()] == **text {
                     self.keep(range);
                 }
@@ -179,7 +179,7 @@ impl<'a> ProseWalk<'a> {
         }
     }
 
-    /// Opens a block, and gives it a place by where the parser is.
+    /// Begins a block; its position depends on the state of the parser.
     fn begin(&mut self, range: Range<usize>, place: Option<BlockPlace>) {
         self.close();
         if self.closed_to_edits > 0 {
@@ -195,7 +195,7 @@ impl<'a> ProseWalk<'a> {
         self.open = Some(ProseBlock { range, place });
     }
 
-    /// Takes an inline event into the current block.
+    /// Adds an inline event to the current block.
     fn grow(&mut self, range: &Range<usize>) {
         match &mut self.open {
             Some(block) => block.range.end = block.range.end.max(range.end),
@@ -233,7 +233,7 @@ impl<'a> ProseWalk<'a> {
                     _ => indent = false,
                 }
             }
-            // White space before a line end belongs to no event.
+            // White space before a line break belongs to no event.
             for at in block.range.clone().rev().skip(1) {
                 let blank_ahead = self.masked[at + 1].is_ascii_whitespace();
                 let blank = matches!(source[at], b' ' | b'\t');
@@ -243,7 +243,7 @@ impl<'a> ProseWalk<'a> {
             }
         }
         for (byte, written) in self.masked.iter_mut().zip(text.bytes()) {
-            // The parser read lone carriage returns as line feeds; the mask gets them back as they are written.
+            // The parser read lone carriage returns as line feeds; the mask restores them.
             if written == b'\r' && *byte == b'\n' {
                 *byte = written;
             }

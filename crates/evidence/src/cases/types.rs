@@ -1,4 +1,4 @@
-//! The unit types of a corpus: whether the governing ones occur, and which ones look alike.
+//! The unit types of a corpus: whether the governing types occur, and which types look alike.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ const ALIKE: f64 = 0.75;
 #[derive(Debug, Default)]
 pub(super) struct Types(BTreeMap<Arc<str>, TypeSeen>);
 
-/// Where a type was seen.
+/// Where a type occurs.
 #[derive(Debug)]
 struct TypeSeen {
-    /// The name of the type, in the one allocation that all its units share.
+    /// The name of the type; all its units share this allocation.
     name: Arc<str>,
     /// How many units have this type.
     units: usize,
-    /// The place of the first case that has a unit of this type.
+    /// The index of the first case with a unit of this type.
     case: usize,
     /// The line of that unit.
     line: usize,
 }
 
 impl Types {
-    /// Takes in the types of cases that come after the first `place` cases.
+    /// Adds the types of cases that come after the first `place` cases.
     pub(super) fn join(&mut self, place: usize, others: Self) {
         for (name, other) in others.0 {
             match self.0.get_mut(&name) {
@@ -44,7 +44,7 @@ impl Types {
         }
     }
 
-    /// Takes in the units of a case, and gives all units of a type one allocation for it.
+    /// Adds the units of a case, and lets all units of a type share one allocation.
     pub(super) fn take(&mut self, place: usize, case: &mut Case) {
         for unit in &mut case.units {
             if let Some(seen) = self.0.get_mut(&unit.unit_type) {
@@ -64,11 +64,11 @@ impl Types {
     }
 }
 
-/// Checks that every type that a key of the configuration lists heads a unit of at least one case.
+/// Checks that every type in a key of the configuration is the heading of a unit in at least one case.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] that names the types that occur nowhere, the nearest that do, and all that do.
+/// A [`Misuse`] that names the types that do not occur, the most similar ones that do, and all that do.
 pub(super) fn all_occur(key: &str, names: &[String], types: &Types) -> Result<(), Misuse> {
     let unknown: Vec<&String> = names
         .iter()
@@ -103,7 +103,7 @@ pub(super) fn all_occur(key: &str, names: &[String], types: &Types) -> Result<()
     Err(Misuse::new(what).help(found))
 }
 
-/// A notice for each group of types that differ in punctuation, case or accents only.
+/// A notice for each group of types that differ only in punctuation, case or accents.
 pub(super) fn look_alikes(types: &Types, cases: &[Case]) -> Vec<Notice> {
     let mut groups: BTreeMap<String, Vec<(&str, &TypeSeen)>> = BTreeMap::new();
     for (name, seen) in &types.0 {

@@ -1,4 +1,4 @@
-//! Checks on the keys of this probe that the schema cannot express, and help for the slips that people make with them.
+//! Checks of this probe's keys that the schema cannot express, and help for common mistakes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use kelvin_run::config::check::{blank, distinct};
 use kelvin_run::config::yaml::{Content, Node};
 use kelvin_run::config::{Part, Problem, Slip, placeholder};
 
-/// Every problem with the values that does not concern their types; values of a wrong type are passed over.
+/// Every problem with the values that does not concern their types; values of a wrong type are skipped.
 pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
     let node = &part.node;
     let mut found = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
     found
 }
 
-/// Checks a JSON pointer as RFC 6901 asks: after `~` comes `0` or `1`.
+/// Checks a JSON pointer according to RFC 6901: `~` must be followed by `0` or `1`.
 fn pointer(field: &str, at: &Range<usize>) -> Option<Problem> {
     let broken = field.starts_with('/')
         && field
@@ -78,7 +78,7 @@ fn types(node: &Node, key: &str, noun: &str, found: &mut Vec<Problem>) {
     }
 }
 
-/// Checks how the records of a file are read.
+/// Checks the settings for reading the records of a file.
 fn records(node: &Node, found: &mut Vec<Problem>) {
     let Some(records) = node.get(&["records"]) else {
         return;
@@ -172,7 +172,7 @@ fn enabled(node: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// Names of keys in other tools and common guesses, each with what stands for it here.
+/// Names of keys in other tools and common guesses, each with the name that this program uses.
 const OTHER_NAMES: &[(&str, &str)] = &[
     (
         "counterfactual_swap",
@@ -191,10 +191,10 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("pipeline", "the command is called `run`"),
 ];
 
-/// The kinds of perturbation that are made without being enabled.
+/// The kinds of perturbation that are made by default.
 pub(super) const DEFAULT_KINDS: &[&str] = &["reorder", "pad_length", "pad_content", "swap"];
 
-/// What to do about a slip.
+/// Advice about a mistake.
 pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
     match slip {
         Slip::UnknownKey(key) => {

@@ -1,4 +1,4 @@
-//! The keys of this probe in `kelvin.yaml`, as they are written; the JSON schema is made from these types.
+//! The keys of this probe in `kelvin.yaml`, as written; the JSON schema is made from these types.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// The keys without which this probe cannot be run.
+/// The required keys of this probe.
 pub(super) const REQUIRED: [&str; 4] = ["run", "cases", "decision_field", "governing_types"];
 
 /// The required keys that no other probe has.
@@ -99,7 +99,7 @@ pub(super) enum UnitSource {
 }
 
 impl UnitSource {
-    /// The place, and whether what stands there may change places.
+    /// The place, and whether its units may be moved.
     pub(super) fn parts(self) -> (String, bool) {
         match self {
             Self::Place(place) => (place, false),
@@ -258,8 +258,8 @@ const fn replications() -> usize {
     10
 }
 
-/// The type of the units under a heading: trimmed, in lower case, runs of white space as `_`.
-/// Composed and decomposed letters (Unicode NFC and NFD) make the same type.
+/// The unit type for a heading: trimmed, in lower case, with white space replaced by `_`. Composed and decomposed
+/// letters (Unicode NFC and NFD) give the same type.
 pub fn unit_type(heading: &str) -> String {
     // ASCII has no composed letters, and most headings are ASCII.
     if heading.is_ascii() {
@@ -280,10 +280,10 @@ pub fn unit_type(heading: &str) -> String {
     words.join("_")
 }
 
-/// The endings of files whose records are cases.
+/// The extensions of files whose records are cases.
 const ENDINGS: [&str; 5] = [".jsonl", ".ndjson", ".json", ".csv", ".tsv"];
 
-/// Whether `cases` names a file whose records are the cases, and no folder or glob.
+/// Whether `cases` names a file whose records are the cases, not a folder or a glob.
 pub fn is_file_of_records(cases: &str) -> bool {
     let is_glob = cases.contains(['*', '?', '[', '{']);
     !is_glob && ENDINGS.iter().any(|ending| cases.ends_with(ending))

@@ -23,28 +23,28 @@ pub use keys::{is_file_of_records, unit_type};
 
 pub use keys::{AllPairs, Counts, OptIn, SwapCount};
 
-/// Everything that this probe needs to know, checked up front.
+/// The settings that this probe needs, checked before the run.
 #[derive(Clone, Debug)]
 pub struct EvidenceSettings {
-    /// How to call the pipeline.
+    /// The address of the pipeline.
     pub run: Address,
     /// The cases: a folder, a glob such as `cases/**/*.md`, or a file of records; relative to the root.
     pub cases: String,
     /// How the records of a file are read.
     pub records: RecordSettings,
-    /// Where the decision stands in the output.
+    /// Where the decision is in the output.
     pub decision_field: DecisionField,
     /// The unit types that should govern the decision; normalised, distinct, in the order given.
     pub governing_types: Vec<String>,
     /// The unit types whose units keep their order; normalised and distinct.
     pub keep_order: Vec<String>,
-    /// What the file says about what is measured, by key and with defaults.
+    /// The settings from the file that define what is measured, by key and with defaults.
     pub written: Map<String, Value>,
     /// The seed for the choice of perturbations; the pipeline never gets it.
     pub seed: u64,
-    /// Which perturbations are made, and how many.
+    /// The perturbations to make, and how many of each.
     pub perturbations: Perturbations,
-    /// How often each baseline is run, the first invocation included; none when the floor is off.
+    /// How often each baseline is run, including the first invocation; none if the noise floor is not measured.
     pub noise_floor: Option<NonZeroUsize>,
     /// How two decisions are compared.
     pub scorer: Choice,
@@ -53,13 +53,14 @@ pub struct EvidenceSettings {
 /// How the records of a JSON or CSV file are read as cases.
 #[derive(Clone, Debug, Default)]
 pub struct RecordSettings {
-    /// The field with the name of a case; none where that is not declared.
+    /// The field with the name of a case; none if it is not declared.
     pub id: Option<String>,
-    /// The field with the label of a case; none where that is not declared.
+    /// The field with the label of a case; none if it is not declared.
     pub expected: Option<String>,
-    /// The turns of a conversation, each of which is an input of its own; none where a record is one input.
+    /// The turns of a conversation, each of which is a separate input; none if a record is one input.
     pub turns: Option<RecordTurns>,
-    /// The units; without any, every text and every array of texts at the top of a record, or of a turn, is taken.
+    /// The units; if none are declared, all texts and arrays of texts at the top level of a record, or of a turn, are
+    /// used.
     pub units: Vec<RecordUnits>,
 }
 
@@ -68,9 +69,9 @@ pub struct RecordSettings {
 pub struct RecordTurns {
     /// The field, as a JSON pointer.
     pub place: TurnsPlace,
-    /// The name of the field, which is the type of a turn that is a text; normalised.
+    /// The name of the field, which becomes the type of a turn that is a text; normalised.
     pub name: String,
-    /// Whether turns may change places.
+    /// Whether turns may be moved.
     pub reorder: bool,
 }
 
@@ -95,14 +96,14 @@ impl RecordTurns {
 pub struct RecordUnits {
     /// Their type; normalised.
     pub unit_type: String,
-    /// The field or the JSON pointer, as it is written.
+    /// The field or the JSON pointer, in the spelling of the configuration.
     pub place: String,
-    /// Whether messages of a conversation may change places.
+    /// Whether messages of a conversation may be moved.
     pub reorder: bool,
 }
 
 impl RecordUnits {
-    /// The keys that lead to the units, and `*` for every element of an array.
+    /// The keys on the path to the units, and `*` for every element of an array.
     pub fn parts(&self) -> Vec<String> {
         match self.place.strip_prefix('/') {
             Some(pointer) => pointer
@@ -114,18 +115,18 @@ impl RecordUnits {
     }
 }
 
-/// Which perturbations are made, and how many.
+/// The perturbations to make, and how many of each.
 #[derive(Clone, Debug)]
 pub struct Perturbations {
-    /// Names of the opt-in kinds that were enabled, in the order of the registry.
+    /// The names of the enabled optional kinds, in the order of the registry.
     pub enable: Vec<String>,
-    /// Whether `drop` counts into invariance.
+    /// Whether `drop` contributes to invariance.
     pub count_drop: bool,
     /// The number of variants per case for the default kinds.
     pub variants: Counts,
     /// Whether `pad_content` may insert units of a governing type.
     pub pad_include_governing: bool,
-    /// The filler sections and word lists, with packs and replacements applied.
+    /// The filler sections and word lists, after adding packs and replacements.
     pub words: Words,
 }
 
@@ -171,8 +172,8 @@ impl Configure for EvidenceKind {
         check::hint(slip)
     }
 
-    /// Always gives settings, even where the file has no key of this probe. They are a part of every digest, and
-    /// reports of configurations without this probe have had its default settings in their digests from the beginning.
+    /// Always returns settings, even if the file has no key of this probe. They are a part of every digest: since the
+    /// beginning, the digests of configurations without this probe have contained its default settings.
     fn settle(
         &self,
         part: &Part<'_>,
@@ -259,7 +260,7 @@ impl Configure for EvidenceKind {
 }
 
 impl ProbeSettings for EvidenceSettings {
-    /// Which variants are made and how decisions are compared.
+    /// Adds which variants are made and how decisions are compared.
     fn measured(&self, fields: Fields) -> Fields {
         let kinds = &self.perturbations;
         let counts = kinds.variants;
@@ -267,8 +268,7 @@ impl ProbeSettings for EvidenceSettings {
             SwapCount::UpTo(most) => most.to_string(),
             SwapCount::Every(AllPairs::All) => "all".to_owned(),
         };
-        // The settings of a scorer name a model; the scorer's id also covers what the configuration declares about that
-        // model.
+        // The settings of a scorer name a model; the scorer's id also includes the declaration of that model.
         let opened = judge::chosen_scorer(&self.scorer);
         let scorer = match opened.asked() {
             Some(_) => format!("{} {}", self.scorer, opened.id()),
@@ -290,7 +290,7 @@ impl ProbeSettings for EvidenceSettings {
             .field("words", format!("{:?}", kinds.words));
         let types = self.governing_types.iter();
         let fields = types.fold(fields, |fields, name| fields.field("governing_type", name));
-        // Without the key no field is added, so that the digests of older reports stay what they were.
+        // Without the key no field is added, so that the digests of older reports stay valid.
         let kept = self.keep_order.iter();
         let fields = kept.fold(fields, |fields, name| fields.field("keep_order", name));
         let records = &self.records;

@@ -1,5 +1,5 @@
-//! How often the decision moves although the evidence is the same: by noise or, where no input was asked twice, by
-//! noise or presentation.
+//! How often the decision moves although the evidence is the same: because of noise, or, if no input was run twice,
+//! because of noise or presentation.
 
 use super::EvidenceRun;
 use super::swaps::SwapCounts;
@@ -7,21 +7,21 @@ use crate::perturb::Relation;
 use crate::{CaseRecord, Sample};
 use kelvin_page::counted;
 
-/// A count this many standard deviations above the expected one is no chance.
+/// A count that is this many standard deviations above the expected one is not due to chance.
 const SURE: f64 = 2.0;
 
-/// If at least this many answers to the same evidence are all alike, the decision does not move by itself.
+/// If at least this many answers to the same evidence are all equal, the decision does not move by itself.
 const ENOUGH: usize = 20;
 
-/// How often the same evidence was answered alike or differently.
+/// How often the same evidence got the same or another answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ByItself {
-    /// Further answers to the unperturbed inputs, and how many of them differ from the first answer to the same input.
+    /// Repeated answers to the unperturbed inputs, and how many of them differ from the first answer to the same input.
     repeated: usize,
     repeated_otherwise: usize,
-    /// The number of cases in which such an answer differs.
+    /// The number of cases in which the same evidence got different answers.
     cases: usize,
-    /// Answers to the same evidence in another presentation, and the number of those in which the decision moved.
+    /// Answers to the same evidence in another presentation, and how many of them differ.
     presented: usize,
     presented_moved: usize,
 }
@@ -56,8 +56,8 @@ impl ByItself {
         }
     }
 
-    /// How often the decision moves by itself. Unless many answers are all alike, one more answer counts, as half
-    /// moved: a few equal answers do not prove that the decision never moves.
+    /// How often the decision moves by itself. Unless there are many answers and all are equal, one additional answer
+    /// is counted as half moved: a few equal answers do not prove that the decision never moves.
     fn share(self) -> f64 {
         let (moved, all) = match self.repeated {
             0 => (self.presented_moved, self.presented),
@@ -76,7 +76,8 @@ impl ByItself {
         swaps.moved as f64 > samples * share + SURE * spread
     }
 
-    /// A clause that says what shows that the decision moves by itself, or, where nothing shows it, that it may.
+    /// A clause with the evidence that the decision changes without a cause; without such evidence, the clause says
+    /// that it may.
     pub(super) fn sentence(self) -> String {
         if self.repeated_otherwise > 0 {
             return format!(
@@ -93,7 +94,7 @@ impl ByItself {
         }
     }
 
-    /// Whether no input was asked twice, so that nobody knows how much is noise.
+    /// Whether no input was run twice, so that nobody knows how much is noise.
     pub(super) const fn is_open(self) -> bool {
         self.repeated == 0
     }

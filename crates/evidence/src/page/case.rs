@@ -1,4 +1,4 @@
-//! The page of one case, with every variant of any outcome.
+//! The page of one case, with all its variants and any outcome of them.
 
 use super::cases::{Expectations, signal};
 use super::item::{columns, decisions, row};
@@ -49,7 +49,7 @@ pub fn of<'a>(name: &'a str, case: &'a CaseRecord, expected: &Expectations<'_>) 
     ItemPage { name, blocks }
 }
 
-/// One variant next to its case; none where the case has no such variant.
+/// One variant compared with its case; none if the case has no such variant.
 pub fn part(case: &CaseRecord, variant: &str) -> Option<PartView> {
     let known = case.variants.iter().find(|known| *known.id == *variant)?;
     let decision = |sample: Option<&Sample>| {

@@ -1,4 +1,4 @@
-//! Single cases: those that went against expectation, and what was done to each.
+//! Single cases: those with unexpected results, and the change that was made to each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,10 @@ use crate::perturb::{Added, Figure, Relation};
 use crate::{CaseRecord, Sample, VariantRecord};
 use kelvin_page::{Column, LISTED, Phrase, Status, Table, TableRow, brief, counted};
 
-/// The word for the outcome of a variant. `Open` is a variant whose evidence changed and whose decision held, which may
-/// be right: the exchanged unit may lead to the same decision. `Apart` is a variant with hedges whose decision moved,
-/// which may be right too: a hedge can change what a sentence says, so it counts in a figure of its own.
+/// The word for the outcome of a variant. `Open` is a variant whose evidence changed and whose decision did not move,
+/// which may be right: the exchanged unit may lead to the same decision. `Apart` is a variant with hedges whose
+/// decision moved, which may be right too: a hedge can change the meaning of a sentence, so it counts in a separate
+/// figure.
 pub(super) const fn word(status: Status) -> &'static str {
     match status {
         Status::Expected => "as expected",
@@ -23,17 +24,17 @@ pub(super) const fn word(status: Status) -> &'static str {
     }
 }
 
-/// What can be expected of the variants of a run.
+/// The expected effect of the variants of a run.
 pub struct Expectations<'a> {
-    /// Whether there are several governing types: a swap of a unit of one type may then rightly move nothing, because
+    /// Whether there are several governing types: then a swap of a unit of one type may rightly have no effect, because
     /// another type decides.
     several: bool,
-    /// Of several governing types, those that the pipeline ignores.
+    /// If there are several governing types, those that the pipeline ignores.
     ignored: BTreeSet<&'a str>,
 }
 
 impl<'a> Expectations<'a> {
-    /// What can be expected of the variants of a run.
+    /// The expected effect of the variants of a run.
     pub fn of(run: &EvidenceRun<'a>) -> Self {
         Self {
             several: run.governing_types.len() > 1,
@@ -64,8 +65,8 @@ impl<'a> Expectations<'a> {
         status
     }
 
-    /// Whether a variant with other evidence had to move the decision: its unit comes from a case
-    /// that is answered differently, and nothing else could have held the decision.
+    /// Whether a variant with other evidence should have moved the decision: its unit comes from a case with another
+    /// answer, and no other type could have prevented the move.
     fn had_to_move(&self, variant: &VariantRecord) -> bool {
         let differs = variant.swap.as_ref().is_some_and(|swap| swap.donor_differs);
         let ignored = variant
@@ -76,24 +77,24 @@ impl<'a> Expectations<'a> {
     }
 }
 
-/// Whether a variant counts into invariance under hedges, and into nothing else.
+/// Whether a variant counts only for invariance under hedges.
 fn is_hedge(variant: &VariantRecord) -> bool {
     perturb::find(&variant.kind).is_some_and(|kind| kind.figure == Figure::Hedge)
 }
 
-/// A case and the number of variants that count against it.
+/// A case and how many of its variants had an unexpected result.
 pub(super) struct RankedCase<'a> {
     /// Its name.
     pub name: &'a str,
     /// The case.
     pub case: &'a CaseRecord,
-    /// How many variants of the case went against expectation.
+    /// How many variants of the case had an unexpected result.
     pub against: usize,
 }
 
 impl<'a> RankedCase<'a> {
-    /// Every case of a run, worst first: by how far it is from what was expected, then by the variants against
-    /// expectation, then by failures, then by name.
+    /// Every case of a run, worst first: sorted by the distance from the expected result, then by the number of
+    /// unexpected variants, then by failures, then by name.
     pub(super) fn all(run: &EvidenceRun<'a>) -> Vec<Self> {
         let expected = Expectations::of(run);
         let mut cases: Vec<Self> = run
@@ -118,7 +119,7 @@ impl<'a> RankedCase<'a> {
         cases
     }
 
-    /// How far the case is from what was expected of it, at most 2: 0 where everything was as expected. A case without
+    /// The distance of the case from the expected result, at most 2: 0 if everything was as expected. A case without
     /// any answer to its unperturbed input gets 2.
     fn lack(&self) -> f64 {
         let is_answered = |sample: &Sample| sample.failure.is_none();
@@ -140,7 +141,7 @@ impl<'a> RankedCase<'a> {
     }
 }
 
-/// Describes in words what a variant does to its case.
+/// Describes in words how a variant differs from its case.
 pub(super) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
     let unit = |place: usize| {
         let unit = case.units.get(place);
@@ -153,7 +154,7 @@ pub(super) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
         parts.push(Phrase::text("new order: ").names(order));
     }
     let (mut removed, mut added) = (notes.removed.as_slice(), notes.added.as_slice());
-    // One unit that went out and one from another case that came in were exchanged.
+    // One unit was replaced by a unit of another case.
     if let ([out], [came]) = (removed, added)
         && let Some(from) = &came.from
     {
@@ -164,7 +165,7 @@ pub(super) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
         );
         (removed, added) = (&[], &[]);
     }
-    // So were the elements of a whole array.
+    // The elements of a whole array were replaced.
     let types: BTreeSet<&str> = removed.iter().map(|place| unit(*place)).collect();
     let is_same = |came: &Added| came.from == added[0].from && types.contains(&*came.unit_type);
     if let ([_, _, ..], [first, ..], 1) = (removed, added, types.len())
@@ -223,7 +224,7 @@ pub(super) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
         .unwrap_or_default()
 }
 
-/// A decision as JSON, so that `"1"` is not `1`; or why there is none.
+/// A decision as JSON, so that `"1"` differs from `1`; or the reason why there is none.
 pub(super) fn decision(sample: &Sample) -> Phrase {
     match (&sample.decision, &sample.failure) {
         (Some(decision), _) => Phrase::of_name(decision.to_string()),
@@ -232,7 +233,7 @@ pub(super) fn decision(sample: &Sample) -> Phrase {
     }
 }
 
-/// A signal of one case with its sample.
+/// A signal of one case, with its number of samples.
 pub(super) fn signal(value: Option<f64>, n: usize) -> String {
     value.map_or_else(
         || "-".to_owned(),
@@ -240,8 +241,8 @@ pub(super) fn signal(value: Option<f64>, n: usize) -> String {
     )
 }
 
-/// The worst of the cases in which something went against expectation, each with an example. There may be thousands of
-/// such cases, and this list is cut.
+/// The worst cases with an unexpected result, each with an example. There may be thousands of such cases, so this list
+/// is limited.
 pub(super) fn worst(run: &EvidenceRun<'_>) -> Option<Table> {
     let expected = Expectations::of(run);
     let mut cases = RankedCase::all(run);

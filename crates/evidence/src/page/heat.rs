@@ -1,5 +1,4 @@
-//! The heat map: how far the decision moved, by the type of unit that a variant touched and the kind
-//! of perturbation.
+//! The heat map: how far the decision moved, by the type of the changed unit and the kind of perturbation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +10,13 @@ use crate::perturb::{POSITION, Relation};
 use crate::{CaseRecord, VariantRecord};
 use kelvin_page::{HeatCell, HeatGrid, HeatRow};
 
-/// The row of the neutral sections: no section of the filler bank has a type of the cases.
+/// The row of the neutral sections: sections of the filler bank have no unit type of the cases.
 const FILLER: &str = "(neutral sections)";
 
-/// The map of a run; none where nothing was compared.
+/// The map of a run; none if there are no comparisons.
 pub(super) fn map(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<HeatGrid> {
     let mut sums: BTreeMap<(&str, &str), (f64, usize)> = BTreeMap::new();
-    // Kinds that ought to hold the decision come first, each group in the order of the registry.
+    // Kinds that should not move the decision come first; within both groups the order is that of the registry.
     let mut kinds: BTreeSet<(bool, usize, &str)> = BTreeSet::new();
     for case in run.cases.values() {
         for variant in &case.variants {
@@ -81,7 +80,7 @@ pub(super) fn map(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<HeatGr
     })
 }
 
-/// The types of the units that changed places, came in, went out or were rewritten.
+/// The types of the units that were moved, inserted, removed or rewritten.
 fn touched<'a>(case: &'a CaseRecord, variant: &'a VariantRecord) -> BTreeSet<&'a str> {
     let notes = &variant.notes;
     let moved = notes

@@ -1,4 +1,4 @@
-//! The cases as the page of a run shows them when they are opened.
+//! Shows the cases in the expanded form on the page of a run.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use kelvin_page::{
     TableRow,
 };
 
-/// The most units of a case that are listed.
+/// How many units of a case are listed at most.
 const UNITS: usize = 200;
 
-/// The columns of the variants of a case; the last column says what became of each variant.
+/// The columns for the variants of a case; the last column has the outcome of each variant.
 pub(super) fn columns(last: &'static str) -> Vec<Column> {
     vec![
         Column::text("variant"),
@@ -156,7 +156,7 @@ fn variants(name: &str, case: &CaseRecord, expected: &Expectations<'_>) -> Table
     }
 }
 
-/// A row for a variant: what was done, what the decision ought to do and what it did.
+/// A row for a variant: its change, the expected effect on the decision, and the actual effect.
 pub(super) fn row(case: &CaseRecord, variant: &VariantRecord, status: Status) -> TableRow {
     let ought = match variant.relation {
         Relation::Invariance => "hold",
@@ -200,8 +200,8 @@ pub(super) fn decisions(samples: &[Sample]) -> Phrase {
     all.unwrap_or_else(|| Phrase::text("not run"))
 }
 
-/// What changed in the input. A new order changes no word, so the page says where each unit came from: that tells more
-/// than a comparison of the texts.
+/// The change of the input. A new order changes no word, so the page says where each unit came from, which is more
+/// useful than a comparison of the texts.
 fn detail(name: &str, case: &CaseRecord, variant: &VariantRecord) -> Detail {
     let places = variant.notes.order.iter().enumerate().take(UNITS);
     let order = places.map(|(at, from)| Chip {

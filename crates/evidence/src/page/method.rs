@@ -80,7 +80,7 @@ pub(super) fn blocks<'a>(run: &EvidenceRun<'_>) -> Vec<Block<'a>> {
     blocks
 }
 
-/// The bands: the lowest value of each, and the words of both signals for it.
+/// The bands: the lowest value of each, and the words for it in both signals.
 fn bands() -> Table {
     let lows = BANDS.iter().map(|low| format!("{low:.2} and more"));
     let last = BANDS.last().map(|low| format!("less than {low:.2}"));
@@ -96,10 +96,11 @@ fn bands() -> Table {
     )
 }
 
-/// The kinds of perturbation in this run: the name, what the kind does, and what the decision ought to do.
+/// The kinds of perturbation in this run: the name, the change that the kind makes, and its expected effect on the
+/// decision.
 fn kinds(run: &EvidenceRun<'_>) -> Option<Table> {
     let variants = run.cases.values().flat_map(|case| &case.variants);
-    // A loop, since `collect` would first make a list of the kinds of all variants.
+    // A loop is used, since `collect` would first make a list with the kinds of all variants.
     let mut made: BTreeSet<&str> = BTreeSet::new();
     for variant in variants {
         made.insert(&variant.kind);

@@ -1,4 +1,4 @@
-//! What a page says of a run of the evidence probe.
+//! The part of a page about a run of the evidence probe.
 
 mod by_itself;
 mod case;
@@ -26,7 +26,7 @@ pub use case::{of as case, part};
 pub use cases::Expectations;
 pub use standing::Standing;
 
-/// What a page of the evidence probe is made from.
+/// The data for a page of the evidence probe.
 #[derive(Clone, Copy)]
 pub struct EvidenceRun<'a> {
     /// Every figure of the run, by id.
@@ -37,7 +37,7 @@ pub struct EvidenceRun<'a> {
     pub ending: Ending,
     /// The unit types that should govern the decision.
     pub governing_types: &'a [String],
-    /// Where the decision stands in the output.
+    /// Where the decision is in the output.
     pub decision_field: &'a str,
     /// How decisions were compared.
     pub scorer: &'a str,
@@ -46,13 +46,13 @@ pub struct EvidenceRun<'a> {
 }
 
 impl EvidenceRun<'_> {
-    /// Whether a judge compared the decisions, so that two answers in other words may mean the same.
+    /// Whether a judge compared the decisions, so that two answers in different words may mean the same.
     fn asks_a_judge(&self) -> bool {
         self.scorer.starts_with("judge/")
     }
 }
 
-/// What the page of a whole run says of the evidence probe.
+/// The part of the page of a whole run about the evidence probe.
 pub fn chapter<'a>(run: EvidenceRun<'a>) -> Chapter<'a> {
     let signals = Signals::of(&run);
     let variants = run.cases.values().map(|case| case.variants.len()).sum();
@@ -88,7 +88,7 @@ pub fn chapter<'a>(run: EvidenceRun<'a>) -> Chapter<'a> {
     chapter
 }
 
-/// The headword of the run.
+/// The headline of the run.
 fn headword(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Headword {
     let unmeasured = |word, title, meaning| Headword {
         word,
@@ -154,15 +154,15 @@ mod known_truth_tests;
 #[cfg(test)]
 mod known_values_tests;
 
-/// From this value on, invariance and following are high.
+/// From this value on, invariance and following count as high.
 pub const QUADRANT: f64 = 0.70;
 
-/// One of the two signals, each of which has words of its own.
+/// The words for one of the two signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalWords {
-    /// The decision holds while the governing evidence is the same.
+    /// The decision stays the same while the governing evidence is the same.
     Invariance,
-    /// The decision goes where the governing evidence leads.
+    /// The decision moves as the governing evidence requires.
     Following,
 }
 

@@ -1,5 +1,5 @@
-//! Both signals at once: the run and its cases as points of a square. It is shown only with one governing type: with
-//! several, the quadrants would mean nothing.
+//! Both signals in one plot: the run and its cases as points of a square. It is shown only with one governing type:
+//! with several, the quadrants would have no meaning.
 
 use super::signals::Signals;
 use super::standing::Standing;
@@ -7,14 +7,14 @@ use super::{EvidenceRun, QUADRANT};
 use crate::CaseRecord;
 use kelvin_page::Plane;
 
-/// The square of a run; none where the standing of the run is not one of the quadrants.
+/// The square of a run; none if the standing of the run is not one of the quadrants.
 pub(super) fn of(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<Plane> {
     let standing = signals.standing.filter(|standing| standing.is_quadrant())?;
     let noise = signals.without_noise.as_ref();
-    // The word for the run rests on invariance without noise, where the noise is known.
+    // The word for the run is based on invariance without noise, if the noise is known.
     let invariance = noise.map_or(&signals.invariance, |noise| &noise.invariance);
     let following = &signals.following;
-    // The word may rest on a single kind; then it can contradict the quadrant in which the point lies.
+    // The word may depend on a single kind; then it can contradict the quadrant of the point.
     let holds = matches!(standing, Standing::Grounded | Standing::Flat);
     if holds != (invariance.value? >= QUADRANT) {
         return None;
@@ -42,7 +42,7 @@ pub(super) fn of(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<Plane> 
     })
 }
 
-/// Following in one case; none where every donor of its swaps is answered the same as the case.
+/// Following in one case; none if every donor of its swaps has the same answer as the case.
 fn following_in(case: &CaseRecord) -> Option<f64> {
     let swaps = case
         .variants

@@ -6,27 +6,27 @@ use super::{EvidenceRun, SignalWords};
 use kelvin_page::{BANDS, Breakdown, Estimate, Group, Signal, display};
 use kelvin_record::{Metric, estimate, family};
 
-/// The figures, and what they mean together.
+/// The figures, and their combined meaning.
 pub(super) struct Signals<'a> {
-    /// How far the answers agree with the labels; none where no case has one.
+    /// The agreement of the answers with the labels; none if no case has a label.
     agreement: Option<Estimate<'a>>,
     pub(super) invariance: Estimate<'a>,
     pub(super) sensitivity: Estimate<'a>,
-    /// Following: sensitivity compared with what the swaps could show. It gets a word only with one governing type and
-    /// enough swaps; otherwise no band would mean anything.
+    /// Following: sensitivity relative to the largest possible effect of the swaps. It gets a word only with a single
+    /// governing type and enough swaps; otherwise a band would have no meaning.
     pub(super) following: Estimate<'a>,
     kelvin: Estimate<'a>,
     /// Every swap of the run.
     swaps: SwapCounts,
-    /// What the signals mean together; none where one of them is missing.
+    /// The combined meaning of the signals; none if one of them is missing.
     pub(super) standing: Option<Standing>,
-    /// The noise floor and the signals without it, where the noise was measured.
+    /// The noise floor and the signals without noise, if the noise was measured.
     pub(super) without_noise: Option<WithoutNoise<'a>>,
 }
 
-/// What noise does to the signals.
+/// The effect of noise on the signals.
 pub(super) struct WithoutNoise<'a> {
-    /// Eta: how far two answers to the same input are apart.
+    /// Eta: the distance between two answers to the same input.
     floor: Estimate<'a>,
     /// Invariance without the noise.
     pub(super) invariance: Estimate<'a>,
@@ -70,7 +70,7 @@ impl<'a> Signals<'a> {
         }
     }
 
-    /// The noise floor, grouped with the signals without it.
+    /// The group of the noise floor and the signals without noise.
     pub(super) fn groups(&self) -> Vec<Group<'a>> {
         let group = self.without_noise.as_ref().map(|noise| Group {
             title: "With the noise taken out",
@@ -111,7 +111,7 @@ impl<'a> Signals<'a> {
         let following = Signal {
             ask: "does it follow evidence?",
             question: "Does it go where the governing evidence leads?",
-            // The bands are marked only where the figure has a word.
+            // The bands are marked only if the figure has a word.
             marks: self.following.word.map_or_else(Vec::new, |_| bands),
             note: swaps.clone(),
             ..Signal::new("Following", "goes where the evidence leads", self.following)
@@ -173,13 +173,13 @@ impl<'a> Signals<'a> {
     }
 }
 
-/// The parts of the signals in short, and figures that enter neither signal but must be seen.
+/// The parts of the signals in short, and figures that contribute to neither signal but must be visible.
 pub(super) fn breakdowns<'a>(run: &EvidenceRun<'a>) -> Vec<Breakdown<'a>> {
     let mut breakdowns = vec![Breakdown {
         label: "by kind",
         rows: lowest_first(run, "evidence.invariance"),
     }];
-    // With a single governing type, the parts by type would only repeat the whole.
+    // If there is only one governing type, the parts by type would only repeat the whole.
     if run.governing_types.len() > 1 {
         breakdowns.push(Breakdown {
             label: "by type",
@@ -202,10 +202,10 @@ pub(super) fn breakdowns<'a>(run: &EvidenceRun<'a>) -> Vec<Breakdown<'a>> {
     breakdowns
 }
 
-/// The parts of a signal, the lowest first, since the reader should look at those.
+/// The parts of a signal, the lowest first, since they need attention most.
 fn lowest_first<'a>(run: &EvidenceRun<'a>, id: &str) -> Vec<(&'a str, Estimate<'a>)> {
     let mut family = family(run.metrics, id);
-    // The figure of both pads together would only repeat the two.
+    // The figure of both padding kinds together would only repeat the figures of the two kinds.
     family.retain(|(name, _)| *name != "pad");
     family.sort_by(|a, b| {
         let value = |metric: &Metric| metric.value.unwrap_or(f64::INFINITY);

@@ -1,4 +1,4 @@
-//! The one word for a run of the evidence probe, and what that word rests on.
+//! The word that describes a run of the evidence probe, and the figures on which it is based.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::perturb::Relation;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_record::family;
 
-/// What invariance and following mean together. The first four are the quadrants for one governing type; with several
-/// types, a band for following would mean nothing.
+/// The combined meaning of invariance and following. The first four are the quadrants for one governing type; with
+/// several types, a band for following would have no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Invariance and following are both high.
@@ -22,15 +22,15 @@ pub enum Standing {
     Brittle,
     /// Neither invariance nor following is high.
     Unstable,
-    /// Several types: the decision holds where it should, and no type is ignored.
+    /// Several types: the decision stays where it should, and no type is ignored.
     Responsive,
-    /// Several types: the decision holds where it should, and at least one type decides rarely or never.
+    /// Several types: the decision stays where it should, and at least one type decides rarely or never.
     Selective,
-    /// All answers, or nearly all, are the same, whatever the case.
+    /// All answers, or nearly all, are the same for every case.
     Constant,
-    /// The decision holds where it should; the swaps cannot show whether it follows the evidence.
+    /// The decision stays where it should; the swaps cannot show whether it follows the evidence.
     Unclear,
-    /// The decision moves where it should hold; the swaps cannot show whether it follows the evidence.
+    /// The decision moves where it should not; the swaps cannot show whether it follows the evidence.
     Unsteady,
 }
 
@@ -48,11 +48,11 @@ impl Standing {
         Self::Unsteady,
     ];
 
-    /// The standing of a run; none where invariance or following was not measured.
+    /// The standing of a run; none if invariance or following was not measured.
     pub(super) fn of(run: &EvidenceRun<'_>) -> Option<Self> {
         let value = |id: &str| run.metrics.get(id).and_then(|metric| metric.value);
         let invariance = value("evidence.invariance")?;
-        // A mean over all kinds can hide one kind that moves the decision again and again.
+        // A mean over all kinds can hide one kind that moves the decision often.
         let kinds = family(run.metrics, "evidence.invariance").into_iter();
         let mut kinds = kinds.filter_map(|(_, metric)| metric.value);
         let eta = value("evidence.noise_floor").unwrap_or(0.0);
@@ -60,8 +60,8 @@ impl Standing {
             && kinds.all(|value| without_noise(value, most_noise(run)) >= EVERY_KIND);
         let swaps = SwapCounts::of(run, |_| true);
         let answers = AnswerCounts::of(run).filter(AnswerCounts::are_constant);
-        // If swaps move the decision much more often than presentation does, the pipeline reacts to something, even if
-        // it gives one answer most of the time.
+        // If swaps move the decision much more often than presentation does, the pipeline reacts to the evidence, even
+        // if it gives one answer most of the time.
         let reacts = swaps.moved_share() > 1.0 - invariance + REACTS;
         if answers.is_some() && !reacts {
             return Some(Self::Constant);
@@ -118,7 +118,7 @@ impl Standing {
         }
     }
 
-    /// What the word means.
+    /// The meaning of the word, in a sentence.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Grounded => "follows the evidence, and little else",
@@ -148,18 +148,19 @@ impl Standing {
     }
 }
 
-/// The largest mean distance that two answers to the same input may have; 0 where it was not measured. The worst of
-/// several kinds is worst partly by chance, so it is compared with the upper end of the interval of the noise floor.
+/// The largest mean distance between two answers to the same input; 0 if it was not measured. The worst of several
+/// kinds is worst partly by chance, so it is compared with the upper end of the interval of the noise floor.
 pub(super) fn most_noise(run: &EvidenceRun<'_>) -> f64 {
     let floor = run.metrics.get("evidence.noise_floor");
-    // If no two answers to the same input differed, no change is noise. With a few cases, the upper end of the interval
-    // would still say that one change in ten is noise.
+    // If no two answers to the same input differed, no change is due to noise. With few cases, the upper end of the
+    // interval would still allow that one change in ten is noise.
     let floor = floor.filter(|floor| floor.value != Some(0.0));
     let most = floor.and_then(|floor| floor.interval.map(|ends| ends.high).or(floor.value));
     most.unwrap_or(0.0)
 }
 
-/// Invariance with the effect of this much noise taken out: the presentation did not cause a move that noise caused.
+/// Invariance after removing the effect of this much noise: a move that noise caused was not caused by the
+/// presentation.
 pub(super) fn without_noise(invariance: f64, eta: f64) -> f64 {
     if eta >= 1.0 {
         return invariance;
@@ -167,13 +168,13 @@ pub(super) fn without_noise(invariance: f64, eta: f64) -> f64 {
     1.0 - ((1.0 - invariance - eta) / (1.0 - eta)).max(0.0)
 }
 
-/// A pipeline holds where it should only if the invariance of each single kind is at least this.
+/// The decision counts as stable only if the invariance of each single kind is at least this.
 const EVERY_KIND: f64 = 0.75;
 
-/// How much larger the share of swaps that move the decision must be than that of other variants.
+/// The minimum difference between the share of swaps that move the decision and the same share of other variants.
 const REACTS: f64 = 0.2;
 
-/// The standing with several governing types; none where it is unknown for some type whether the pipeline ignores it.
+/// The standing with several governing types; none if it is unknown for some type whether the pipeline ignores it.
 fn several(run: &EvidenceRun<'_>, holds: bool) -> Option<Standing> {
     let ignored = ignored_types(run);
     let types = run.governing_types.iter();
@@ -194,15 +195,15 @@ pub(super) struct AnswerCounts<'a> {
     pub(super) most: &'a Value,
     /// How often the most frequent answer was given.
     pub(super) times: usize,
-    /// How many answers there are.
+    /// The total number of answers.
     pub(super) all: usize,
-    /// The share of the most frequent answer among the own answers of each case: those to the unperturbed case, and to
-    /// the variants that ought to hold.
+    /// For each case, how large the share of the most frequent answer is among its own answers: the answers to the
+    /// unperturbed case, and to the variants that should not move the decision.
     own_shares: Vec<f64>,
 }
 
 impl<'a> AnswerCounts<'a> {
-    /// The counts; none where nothing was answered.
+    /// The counts; none if there is no answer.
     pub(super) fn of(run: &EvidenceRun<'a>) -> Option<Self> {
         let mut total: BTreeMap<String, (usize, &Value)> = BTreeMap::new();
         for decision in run.cases.values().flat_map(|case| answers(case, |_| true)) {
@@ -227,10 +228,10 @@ impl<'a> AnswerCounts<'a> {
     /// Whether the pipeline gives the same answer in every case, apart from noise. There must be at least two cases,
     /// since a single case has one right answer.
     pub(super) fn are_constant(&self) -> bool {
-        /// The share of the cases whose own answers are mostly the most frequent answer. It is less than 1 because
-        /// noise may change a case or two.
+        /// The share of the cases whose own answers are mostly the most frequent answer. It is below 1 because noise
+        /// may change a case or two.
         const NEARLY_ALL: f64 = 0.9;
-        /// A case in which the most frequent answer has no larger share than this is answered differently, which noise
+        /// If the share of the most frequent answer in a case is at most this, the case has another answer, which noise
         /// alone does not explain.
         const DIFFERENT: f64 = 0.25;
         let prevails = self.own_shares.iter().filter(|share| **share > 0.5).count();

@@ -1,4 +1,4 @@
-//! What the swaps of a run show: which of them could move the decision, and which did.
+//! The conclusions from the swaps of a run: which of them could move the decision, and which did.
 
 use std::collections::BTreeSet;
 
@@ -6,18 +6,17 @@ use super::EvidenceRun;
 use crate::{SwapRecord, VariantRecord};
 use kelvin_page::counted;
 
-/// The least number of swaps with a differently answered donor before the swaps show anything.
+/// At least this many swaps must have a donor with another answer; with fewer, no conclusion is possible.
 pub(super) const ENOUGH_SWAPS: usize = 5;
-/// The least number of cases in which these swaps must be.
+/// At least this many cases must have a swap whose donor has another answer; with fewer, no conclusion is possible.
 pub(super) const ENOUGH_CASES: usize = 3;
-/// The mean contrast must be at least this share of the noise. Below it two answers of the same
-/// case are nearly as far apart as the answers of two cases, so swaps show nothing.
+/// The mean contrast must be at least this share of the noise. Below it, two answers of the same case differ nearly as
+/// much as the answers of two cases, so swaps allow no conclusion.
 const CLEAR: f64 = 0.25;
 
-/// With several governing types, a type counts as ignored if its following is below this and the
-/// interval ends below [`IGNORED_UP_TO`]. The limits are low because each of several types can move
-/// little and still be read: where three types must agree, most exchanges of one of them rightly
-/// change nothing.
+/// With several governing types, a type counts as ignored if its following is below this and the interval ends below
+/// [`IGNORED_UP_TO`]. The limits are low because each of several types may move little and still be used: if three
+/// types must agree, most exchanges of one of them rightly change nothing.
 const IGNORED: f64 = 0.10;
 /// The limit for the upper end of the interval; see [`IGNORED`].
 const IGNORED_UP_TO: f64 = 0.35;
@@ -27,25 +26,25 @@ const IGNORED_UP_TO: f64 = 0.35;
 pub(super) struct SwapCounts {
     /// The number of samples that have a distance.
     pub samples: usize,
-    /// The number of these samples in which the decision moved.
+    /// The number of samples in which the decision moved.
     pub moved: usize,
-    /// The number of samples whose donor is answered differently: these could move the decision.
+    /// The number of samples whose donor has another answer: these could move the decision.
     pub could: usize,
     /// The number of samples that could move the decision and did.
     pub followed: usize,
-    /// The number of swaps whose donor is answered differently, repeats not counted.
+    /// The number of swaps whose donor has another answer, without repeats.
     pub(super) variants: usize,
-    /// The number of cases with such swaps.
+    /// The number of cases with swaps whose donor has another answer.
     pub(super) cases: usize,
     /// The contrasts and the noise, each summed over the samples that could move the decision.
     contrast: f64,
     noise: f64,
-    /// Whether anything is known of the donors.
+    /// Whether the answers of the donors are known.
     known: bool,
 }
 
 impl SwapCounts {
-    /// Counts the swaps that `pick` takes.
+    /// Counts the swaps that `pick` selects.
     pub(super) fn of(run: &EvidenceRun<'_>, pick: impl Fn(&VariantRecord) -> bool) -> Self {
         let mut all = Self::default();
         for case in run.cases.values() {
@@ -91,35 +90,35 @@ impl SwapCounts {
         }
     }
 
-    /// The share of the samples in which the decision moved; 0 where there are no samples.
+    /// The share of the samples in which the decision moved; 0 if there are no samples.
     pub(super) fn moved_share(&self) -> f64 {
         self.moved as f64 / self.samples.max(1) as f64
     }
 
-    /// Whether most of the swaps that could move the decision did, wherever the decision went.
+    /// Whether most of the swaps that could move the decision did, in any direction.
     pub(super) const fn mostly_moved(&self) -> bool {
         self.followed * 2 > self.could
     }
 
-    /// Whether no swap moved the decision, and none could: the donors have no other answers.
+    /// Whether no swap moved the decision, and none could: the donors have the same answers.
     pub(super) const fn all_mean_the_same(&self) -> bool {
         self.known && self.moved == 0 && self.could == 0
     }
 
-    /// Whether there are enough swaps, and clear enough ones, to say something about the pipeline.
+    /// Whether there are enough swaps, with enough contrast, for a conclusion about the pipeline.
     pub(super) fn are_enough(&self) -> bool {
         self.variants >= ENOUGH_SWAPS
             && self.cases >= ENOUGH_CASES
             && self.contrast >= CLEAR * self.noise
     }
 
-    /// Whether there are enough swaps, but noise keeps them from showing anything.
+    /// Whether there are enough swaps, but too much noise for a conclusion.
     pub(super) fn are_drowned(&self) -> bool {
         self.variants >= ENOUGH_SWAPS && self.cases >= ENOUGH_CASES && !self.are_enough()
     }
 
-    /// `28 of 48 swaps moved the decision; the donors' own answers differ in 27 of the 48, and the
-    /// pipeline followed those`; none where there is no swap, or nothing is known of the donors.
+    /// `28 of 48 swaps moved the decision; the donors' own answers differ in 27 of the 48, and the pipeline followed
+    /// those`; none if there is no swap, or the answers of the donors are not known.
     pub(super) fn sentence(&self) -> Option<String> {
         if !self.known {
             return None;
@@ -138,14 +137,14 @@ impl SwapCounts {
     }
 }
 
-/// Whether the swaps show at all that the decision follows this one of several governing types.
+/// Whether the swaps give any sign that the decision follows this one of several governing types.
 pub(super) fn is_followed(run: &EvidenceRun<'_>, governing: &str) -> bool {
     let metric = run.metrics.get(&format!("evidence.following.{governing}"));
     let value = metric.and_then(|metric| metric.value);
     value.is_some_and(|value| value >= IGNORED) && SwapCounts::of_type(run, governing).are_enough()
 }
 
-/// The governing types that the pipeline ignores, as far as the swaps show it. A single governing type is judged by the
+/// The governing types that the pipeline ignores, according to the swaps. A single governing type is judged by the
 /// bands of its following instead.
 pub(super) fn ignored_types<'a>(run: &EvidenceRun<'a>) -> BTreeSet<&'a str> {
     let types = run.governing_types;

@@ -5,7 +5,7 @@ use crate::perturb;
 use kelvin_page::{Estimate, FigureTable, Phrase};
 use kelvin_record::{Metric, estimate, family};
 
-/// Tables of the metrics whose id has exactly one part more than the given id: title, note, id, signal.
+/// Tables of the metrics whose id has exactly one more part than the given id: title, note, id, signal.
 const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
     (
         "Following by governing type",
@@ -71,7 +71,7 @@ const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
 /// The family of the turns of a conversation.
 const MOVED_IN_TURN: &str = "evidence.moved_in_turn";
 
-/// The families whose figures make a curve, and are drawn as bars.
+/// The families whose figures form a curve, and are drawn as bars.
 const CURVES: [&str; 4] = [
     "evidence.position",
     "evidence.moved_at",
@@ -79,7 +79,7 @@ const CURVES: [&str; 4] = [
     "evidence.invariance_in_turn",
 ];
 
-/// Further figures of the evidence probe, with their names.
+/// Other figures of the evidence probe, with their names.
 const FURTHER: &[(&str, &str)] = &[
     (
         "evidence.agrees_with_labels",
@@ -121,7 +121,7 @@ const FURTHER: &[(&str, &str)] = &[
     ),
 ];
 
-/// The figures that stand at the top of every report.
+/// The figures at the top of every report.
 const HEADLINE: [&str; 4] = [
     "evidence.invariance",
     "evidence.following",
@@ -174,7 +174,7 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
             Some((Phrase::text(*name), figure))
         })
         .collect();
-    // A metric of the probe without a name here is shown by its id, so that none is left out.
+    // A metric of the probe without a name here is shown with its id, so that none is left out.
     further.extend(
         run.metrics
             .iter()
@@ -191,13 +191,14 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
     tables
 }
 
-/// In how many of its variants the decision moved.
+/// The number of variants in which the decision moved, in words.
 fn moved_of(metric: &Metric) -> String {
     let moved = metric.value.unwrap_or_default() * metric.n as f64;
     format!(": moved in {} of {}", moved.round(), metric.n)
 }
 
-/// The name of a place in a list or of a turn: `passages_03` is the third place of `passages`, and `03` the third turn.
+/// The name of a position in a list or of a turn: `passages_03` is the third position of `passages`, and `03` the third
+/// turn.
 fn of_place(name: &str) -> Phrase {
     match name.rsplit_once('_') {
         Some((list, place)) => {
@@ -207,7 +208,7 @@ fn of_place(name: &str) -> Phrase {
     }
 }
 
-/// The place of a kind in the registry; names that are not a kind come after all kinds, sorted by name.
+/// The position of a kind in the registry; other names come after all kinds, sorted by name.
 pub(super) fn order(kind: &str) -> usize {
     let place = perturb::ALL.iter().position(|known| known.name == kind);
     place.unwrap_or(usize::MAX)

@@ -1,4 +1,4 @@
-//! `bullet_reformat`: the markers of lists are exchanged for others.
+//! `bullet_reformat`: the markers of lists are replaced by other markers.
 
 use super::sites::everywhere;
 use super::{Figure, Perturbation, PerturbedCase, Proposal};
@@ -6,7 +6,7 @@ use crate::cases::outline::markers;
 
 const WANTED: usize = 2;
 
-/// Exchanges the markers of lists.
+/// Replaces the markers of lists.
 pub(super) static KIND: Perturbation = Perturbation {
     name: "bullet_reformat",
     description: "lists of units that do not govern get other markers: - becomes *, 1. becomes 1)",

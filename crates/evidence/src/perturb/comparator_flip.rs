@@ -5,7 +5,7 @@ use super::rewrite::{Rewrite, governing_units};
 use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::prose::prose;
 
-/// Flips all comparators of one governing unit; flipping them again would give the unit back.
+/// Flips all comparators of one governing unit; flipping them again would restore the unit.
 pub(super) static KIND: Perturbation = Perturbation {
     name: "comparator_flip",
     description: "every comparator of one governing unit is turned round: at least becomes at most",

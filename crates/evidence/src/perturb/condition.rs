@@ -1,4 +1,4 @@
-//! Reads a rule of the shape `... requires: CONDITIONS. STATE. DETAILS`.
+//! Parses a rule of the form `... requires: CONDITIONS. STATE. DETAILS`.
 
 use std::ops::Range;
 
@@ -16,16 +16,16 @@ pub(super) struct Conditions {
     pub(super) form: ConditionForm,
 }
 
-/// How conditions are written.
+/// The form of conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ConditionForm {
-    /// In the same sentence as "requires:".
+    /// The conditions are in the same sentence as "requires:".
     Inline,
-    /// As a list below that sentence.
+    /// The conditions are in a list below that sentence.
     List,
 }
 
-/// The conditions of a unit; none where the unit does not have the shape of such a rule.
+/// The conditions of a unit; none if the unit does not have the form of such a rule.
 pub(super) fn conditions(body: &str, list: &Words) -> Option<Conditions> {
     let prose = prose(body);
     prose.blocks.iter().enumerate().find_map(|(at, block)| {
@@ -34,7 +34,7 @@ pub(super) fn conditions(body: &str, list: &Words) -> Option<Conditions> {
     })
 }
 
-/// The place in a paragraph right after the word "requires" and its colon.
+/// The position in a paragraph right after the word "requires" and its colon.
 fn requires(prose: &MaskedText, block: &ProseBlock) -> Option<usize> {
     if !matches!(block.place, BlockPlace::Top { .. }) {
         return None;
@@ -118,7 +118,7 @@ fn listed(
     })
 }
 
-/// Whether a text begins with one of the listed sentences, whatever its case and white space.
+/// Whether a text begins with one of the listed sentences, without regard to case and white space.
 fn begins_with_known_state(text: &str, list: &Words) -> bool {
     list.condition_states.iter().any(|state| {
         let mut rest = text;
@@ -134,8 +134,7 @@ fn begins_with_known_state(text: &str, list: &Words) -> bool {
     })
 }
 
-/// Whether a text is a sentence such as "None of the criteria hold.", which says how many, of what, and in which state
-/// they are.
+/// Whether a text is a sentence such as "None of the criteria hold.", which contains a quantity, a noun and a state.
 fn has_shape_of_state(text: &str, list: &Words) -> bool {
     const HOW_MANY: &[&str] = &[
         "all", "any", "both", "each", "every", "few", "four", "half", "most", "neither", "no",

@@ -1,4 +1,4 @@
-//! `discourse_marker_injection`: a marker before a sentence that follows another one.
+//! `discourse_marker_injection`: a discourse marker is inserted before a sentence that follows another one.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::words::Words;
 
 const WANTED: usize = 3;
 
-/// Puts "Additionally," or the like before a sentence.
+/// Inserts "Additionally," or a similar marker before a sentence.
 pub(super) static KIND: Perturbation = Perturbation {
     name: "discourse_marker_injection",
     description: "a word such as additionally comes in before a sentence of a unit that does not govern",
@@ -26,7 +26,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
         WANTED,
         "sentence that follows another one",
         |text| {
-            // A sentence that begins its paragraph follows none.
+            // The first sentence of a paragraph cannot have a marker, because no sentence comes before it.
             let blocks = text.sentences(list).into_iter();
             let following = blocks.flat_map(|block| block.into_iter().skip(1));
             text.sites(following, |sentence| first_word(sentence, list))
@@ -44,7 +44,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     )
 }
 
-/// The first word of a sentence that can get a marker.
+/// The first word of a sentence, if the sentence can get a marker.
 fn first_word(sentence: &str, list: &Words) -> Option<Range<usize>> {
     let first = words(sentence).into_iter().next()?;
     // A sentence such as "However, ..." or "Note: ..." already has a marker.

@@ -1,11 +1,11 @@
-//! `drop`: one unit that does not govern is left out.
+//! `drop`: one unit of a non-governing type is left out.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
 
-/// The most variants per unit type.
+/// The maximum number of variants per unit type.
 const WANTED: usize = 3;
 
 /// Leaves out one unit at a time; the results are reported per unit type.

@@ -1,4 +1,4 @@
-//! `duplicate`: an element of a list stands there twice, as a retriever may bring it.
+//! `duplicate`: an element of a list occurs twice, as it may after a retrieval.
 
 use super::peers::UnitPlace;
 use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};

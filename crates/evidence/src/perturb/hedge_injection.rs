@@ -1,4 +1,4 @@
-//! `hedge_injection`: a hedge is put into a sentence that already is an opinion.
+//! `hedge_injection`: a hedge is inserted into a sentence that is already an opinion.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use crate::words::Words;
 
 const WANTED: usize = 3;
 
-/// No hedge is put within this many words of a number.
+/// No hedge is inserted within this many words of a number.
 const DISTANCE: usize = 3;
 
-/// The least length of a noun: a shorter word after a determiner is hardly one.
+/// The minimum length of a noun: a shorter word after a determiner is hardly a noun.
 const SHORTEST_NOUN: usize = 3;
 
-/// Puts "perhaps" or the like into "the tone is pleasant" or "we prefer the old one". Sentences that state a fact, ask,
-/// order or count stay as they are: a hedge would change what they say.
+/// Inserts "perhaps" or a similar word into "the tone is pleasant" or "we prefer the old one". Sentences that state a
+/// fact, ask, order or count are not changed: a hedge would change their meaning.
 pub(super) static KIND: Perturbation = Perturbation {
     name: "hedge_injection",
     description: "a word such as perhaps comes into an opinion or a judgement of a unit that does not govern",
@@ -59,7 +59,7 @@ fn sites(text: &Text<'_>, list: &Words) -> Vec<InsertionSite> {
     sites
 }
 
-/// The parts of a sentence that a hedge may come before: a judgement, or the object of an opinion.
+/// The parts of a sentence before which a hedge can be inserted: a judgement, or the object of an opinion.
 fn places(sentence: &str, list: &Words) -> Vec<Range<usize>> {
     let words = words(sentence);
     let word = |at: usize| sentence[words[at].clone()].to_lowercase();
@@ -103,7 +103,7 @@ fn places(sentence: &str, list: &Words) -> Vec<Range<usize>> {
     places
 }
 
-/// Whether a sentence is a plain statement: not a question, an order, a condition, or a statement with a hedge already.
+/// Whether a sentence is a plain statement: not a question, an order or a condition, and without a hedge.
 fn takes_a_hedge(sentence: &str, words: &[Range<usize>], list: &Words) -> bool {
     const OTHERS: &[&str] = &[
         "if", "unless", "when", "whenever", "whether", "provided", "must", "shall", "should",

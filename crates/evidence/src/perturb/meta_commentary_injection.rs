@@ -1,4 +1,4 @@
-//! `meta_commentary_injection`: a sentence about the text before a section.
+//! `meta_commentary_injection`: a sentence about the text is inserted at the beginning of a section.
 
 use super::sites::{InsertionSite, Text, one_of, one_site_each};
 use super::{Figure, Perturbation, PerturbedCase, Proposal};
@@ -6,7 +6,7 @@ use crate::cases::prose::BlockPlace;
 
 const WANTED: usize = 2;
 
-/// Begins a section with a sentence about it.
+/// Inserts a sentence about a section at the beginning of the section.
 pub(super) static KIND: Perturbation = Perturbation {
     name: "meta_commentary_injection",
     description: "a unit that does not govern begins with a sentence about the text",
@@ -26,7 +26,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
         |_, site, draw| {
             let comment = one_of(comments, draw)?;
             let detail = vec![("comment", comment.to_owned())];
-            // The comment is a whole sentence, so the sentence after it keeps its capital.
+            // The inserted comment is a whole sentence, so the sentence after it keeps its capital letter.
             Some((vec![(site.range.clone(), format!("{comment} "))], detail))
         },
     )

@@ -1,7 +1,7 @@
-//! Perturbations: rewrites of a case that ought to leave the decision as it is, or to move it.
+//! Perturbations: rewrites of a case after which the decision should either stay the same or change.
 //!
-//! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`Planner`] names
-//! them, leaves out the vacuous ones and writes down what each one did.
+//! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`Planner`] names them, leaves out
+//! drafts without any effect on the text, and records the changes of each one.
 
 mod bullet_reformat;
 mod comparator_flip;
@@ -73,7 +73,7 @@ pub static ALL: &[&Perturbation] = &[
     &position::KIND,
 ];
 
-/// The name of the kind that is about places in lists.
+/// The name of the kind that tests positions in lists.
 pub(crate) const POSITION: &str = "position";
 
 /// The kind with this name.
@@ -86,7 +86,7 @@ pub fn is_enabled(kind: &Perturbation, settings: &EvidenceSettings) -> bool {
     is_among(kind, &settings.perturbations.enable)
 }
 
-/// Whether variants of a kind are made if exactly these opt-in kinds are enabled.
+/// Whether variants of a kind are made if exactly these optional kinds are enabled.
 pub fn is_among(kind: &Perturbation, enabled: &[String]) -> bool {
     kind.is_default || enabled.iter().any(|name| name == kind.name)
 }
@@ -116,7 +116,7 @@ impl Relation {
     }
 }
 
-/// The figure that the samples of a kind count into.
+/// The figure to which the samples of a kind contribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// `evidence.invariance`.
@@ -127,16 +127,16 @@ pub enum Figure {
     Condition,
     /// `evidence.mechanical_sensitivity`: numbers, comparators or words of opposite meaning were changed.
     Mechanical,
-    /// `evidence.hedge_invariance`: hedges were put in, which can change what an opinion is worth.
+    /// `evidence.hedge_invariance`: hedges were inserted, which can change the meaning of an opinion.
     Hedge,
-    /// `evidence.drop.<type>`: one unit was left out; counted into invariance only on request.
+    /// `evidence.drop.<type>`: one unit was left out; contributes to invariance only on request.
     Drop,
-    /// `evidence.position.<place>`: where in a list evidence is still read.
+    /// `evidence.position.<place>`: at which positions of a list evidence is still used.
     Position,
 }
 
 impl Figure {
-    /// What the decision ought to do in the variants that count into this figure.
+    /// The expected effect on the decision in the variants of this figure.
     pub const fn relation(self) -> Relation {
         match self {
             Self::Invariance | Self::Hedge | Self::Drop => Relation::Invariance,
@@ -146,36 +146,36 @@ impl Figure {
     }
 }
 
-/// One way to perturb a case.
+/// A kind of perturbation, which changes a case in one way.
 pub struct Perturbation {
     /// The name in the configuration, in the reports and in the folder names, e.g. `reorder`.
     pub name: &'static str,
-    /// One sentence for a person: what is done to the case.
+    /// One sentence for a person: the change that is made to the case.
     pub description: &'static str,
-    /// The figure that the samples of this kind count into.
+    /// The figure to which the samples of this kind contribute.
     pub figure: Figure,
-    /// Whether the kind is made without being enabled.
+    /// Whether the kind is made by default.
     pub is_default: bool,
-    /// Proposes variants of the subject, with a notice for every cap and skip.
+    /// Proposes variants of the case, with a notice for every limit and skip.
     propose: fn(&PerturbedCase<'_>) -> Proposal,
 }
 
-/// The case to perturb, and what a kind may look at while it proposes.
+/// The case to perturb, and the data that a kind may use for its proposal.
 pub struct PerturbedCase<'a> {
     /// Every case of the run.
     corpus: &'a Corpus,
-    /// The place of the case in the corpus.
+    /// The index of the case in the corpus.
     at: usize,
     /// The checked configuration.
     settings: &'a EvidenceSettings,
-    /// The units of the corpus, arranged for drawing.
+    /// The units of the corpus, prepared for drawing.
     peers: &'a Peers,
     /// The beginning of every key of the case.
     key: Fields,
 }
 
 impl<'a> PerturbedCase<'a> {
-    /// The subject for the case at a place of a corpus.
+    /// The subject for the case at an index of a corpus.
     fn new(
         corpus: &'a Corpus,
         at: usize,
@@ -206,10 +206,10 @@ impl<'a> PerturbedCase<'a> {
             .any(|name| name == unit_type)
     }
 
-    /// The runs of units that may change places among each other, and among which something may come in. In a Markdown
-    /// file this is one run, before the first unit that keeps its order: a chat with a foreign section between its
-    /// turns, or at its end, is another chat. In a record these are the arrays, each before the first element that keeps
-    /// its order.
+    /// The ranges of units that may exchange positions, and among which units may be inserted. In a Markdown file this
+    /// is one range, before the first unit that keeps its order: a chat with an inserted section between its turns, or
+    /// at its end, is another chat. In a record these are the arrays, each before the first element that keeps its
+    /// order.
     fn free_runs(&self) -> Vec<Range<usize>> {
         let units = &self.case().units;
         let before_kept = |run: Range<usize>| {
@@ -233,23 +233,23 @@ impl<'a> PerturbedCase<'a> {
         runs
     }
 
-    /// The list of a record that a unit is an element of.
+    /// The list of a record in which a unit is an element.
     fn list(&self, unit: usize) -> Option<&'a RecordList> {
         list_of(self.case(), unit)
     }
 
-    /// Writes the text of some pieces in place of what `text` held.
+    /// Replaces `text` by the text of some pieces.
     fn render(&self, text: &mut String, pieces: &[Piece]) {
         text.clear();
         render::render(text, self.corpus, self.at, self.settings, pieces);
     }
 
-    /// The draws for one variant: they depend only on the seed, the case, the kind and the number.
+    /// The random draws for one variant: they depend only on the seed, the case, the kind and the number.
     pub fn draw(&self, kind: &str, number: usize) -> Draw {
         Draw::of(self.key(kind, number))
     }
 
-    /// The key that the draws for one variant start from.
+    /// The key from which the draws for one variant start.
     pub fn key(&self, kind: &str, number: usize) -> Digest {
         self.key
             .clone()
@@ -264,17 +264,17 @@ impl<'a> PerturbedCase<'a> {
 pub enum Piece {
     /// A unit of the case, unchanged.
     Own(usize),
-    /// A rewritten unit of the case. A run has hundreds of thousands of pieces, and few of them are rewritten: the box
-    /// keeps the other pieces at half the size.
+    /// A rewritten unit of the case. A run has hundreds of thousands of pieces, and only a few are rewritten: the box
+    /// halves the size of the others.
     Edited(Box<EditedUnit>),
-    /// A unit of another case, and the unit of this case in whose place or in whose array it stands. The latter means
-    /// something in a record only.
+    /// A unit of another case, and a unit of this case: the first one replaces the second, or is inserted beside it in
+    /// an array. The second is used only for records.
     Peer(UnitPlace, u32),
-    /// A section of the filler bank, and a unit of the array in which it stands, as for a unit of another case.
+    /// A section of the filler bank, and a unit of the array in which it is inserted, as for a unit of another case.
     Filler(usize, u32),
 }
 
-/// The list of a record that a unit of a case is an element of.
+/// The list of a record in which a unit of a case is an element.
 fn list_of(case: &Case, unit: usize) -> Option<&RecordList> {
     let list = case.units.get(unit)?.list?;
     case.record()?.lists.get(list as usize)
@@ -283,14 +283,14 @@ fn list_of(case: &Case, unit: usize) -> Option<&RecordList> {
 /// A unit of the case with another text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditedUnit {
-    /// The place of the unit in the case.
+    /// The index of the unit in the case.
     pub unit: usize,
     /// The new text of the unit, with its heading line and without white space at its end.
     pub text: String,
 }
 
 impl Piece {
-    /// The place of the unit in the case, if the piece is a unit of the case, rewritten or not.
+    /// The index of the unit in the case, if the piece is a unit of the case, rewritten or not.
     pub const fn own(&self) -> Option<usize> {
         match self {
             Self::Own(unit) => Some(*unit),
@@ -299,17 +299,17 @@ impl Piece {
         }
     }
 
-    /// A unit of another case in the place, or in the array, of a unit of this case.
+    /// A unit of another case that replaces a unit of this case or is inserted beside it in an array.
     fn peer(place: UnitPlace, beside: usize) -> Self {
         Self::Peer(place, narrow(beside))
     }
 
-    /// A section of the filler bank in the array of a unit of this case.
+    /// A section of the filler bank that is inserted beside a unit of this case in an array.
     fn filler(section: usize, beside: usize) -> Self {
         Self::Filler(section, narrow(beside))
     }
 
-    /// The unit of the case in whose place, or in whose array, the piece stands.
+    /// The unit of the case that the piece is or replaces, or beside which the piece is inserted.
     const fn beside(&self) -> usize {
         match self {
             Self::Own(unit) => *unit,
@@ -319,24 +319,24 @@ impl Piece {
     }
 }
 
-/// The place of a unit in a piece, of which a run has hundreds of thousands.
+/// The index of a unit in the small form for a piece, of which a run has hundreds of thousands.
 fn narrow(unit: usize) -> u32 {
     u32::try_from(unit).expect("a case has fewer than 2^32 units")
 }
 
-/// A variant as a kind proposes it.
+/// A variant that a kind proposes.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// The unit type that the draft is about, if any; the variant is then named after it.
+    /// The unit type of the draft, if it concerns one; the variant is then named after it.
     pub unit_type: Option<Arc<str>>,
     /// The pieces after the preamble.
     pub pieces: Vec<Piece>,
-    /// Anything that the pieces do not show, e.g. ("multiplier", "5").
+    /// Details that the pieces do not show, e.g. ("multiplier", "5").
     pub detail: Vec<(&'static str, String)>,
 }
 
 impl Draft {
-    /// A draft that is about no type, and whose pieces show everything.
+    /// A draft that concerns no type, and without details.
     const fn plain(pieces: Vec<Piece>) -> Self {
         Self {
             unit_type: None,
@@ -349,9 +349,9 @@ impl Draft {
 /// The variants that a kind proposes for a case.
 #[derive(Debug, Default)]
 pub struct Proposal {
-    /// The drafts in the order of their numbers.
+    /// The drafts, sorted by their numbers.
     pub drafts: Vec<Draft>,
-    /// A notice for every cap and skip; [`Planner`] adds the case and the kind.
+    /// A notice for every limit and skip; [`Planner`] adds the case and the kind.
     pub notices: Vec<Notice>,
 }
 
@@ -363,7 +363,7 @@ impl Proposal {
         proposal
     }
 
-    /// Notes the reason why fewer were made than wanted, or none.
+    /// Records why fewer variants were made than wanted, or none.
     fn falls_short(&mut self, wanted: usize, made: usize, reason: impl Into<String>) {
         let code = if made == 0 { Code::Skip } else { Code::Cap };
         let notice = Notice::new(code, reason).counts(wanted, made);
@@ -371,20 +371,20 @@ impl Proposal {
     }
 }
 
-/// A variant that will be run. It holds what to do and not the text; [`Variant::render`] makes the text.
+/// A variant that will be run. It contains the pieces but not the text; [`Variant::render`] makes the text.
 #[derive(Debug)]
 pub struct Variant {
     /// Unique within the case, and a folder name: `reorder-01`, `swap-gate_rule-02`.
     pub id: Arc<str>,
     /// The name of the kind.
     pub kind: &'static str,
-    /// The figure that the variant counts into.
+    /// The figure to which the variant contributes.
     pub figure: Figure,
-    /// The governing type that the variant is about, if any.
+    /// The governing type of the variant, if it concerns one.
     pub unit_type: Option<Arc<str>>,
     /// The pieces after the preamble.
     pub pieces: Vec<Piece>,
-    /// Anything that the pieces do not show.
+    /// Details that the pieces do not show.
     pub detail: Vec<(&'static str, String)>,
 }
 
@@ -420,29 +420,30 @@ pub struct Added {
     pub from: Option<Arc<str>>,
 }
 
-/// The variants of one case, with a notice for every cap, skip and variant that changes nothing.
+/// The variants of one case, with a notice for every limit, every skip and every variant without an effect on the text.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// The variants in the order of the registry and of their numbers.
+    /// The variants, sorted by the registry and by their numbers.
     pub variants: Vec<Variant>,
     /// The notices about this case; each names it.
     pub notices: Vec<Notice>,
 }
 
 impl Variant {
-    /// The text of the variant of the case at this place of the corpus.
+    /// The text of the variant, for the case at this index of the corpus.
     pub fn render(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> String {
         let mut text = String::new();
         render::render(&mut text, corpus, at, settings, &self.pieces);
         text
     }
 
-    /// The digest of the text of the variant. Computing it costs as much as making the text, so only records have it.
+    /// The digest of the text of the variant. It is computed only for records, since it costs as much as making the
+    /// text.
     pub fn digest(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> Digest {
         Digest::of(self.render(corpus, at, settings).as_bytes())
     }
 
-    /// What was done to the case at this place of the corpus.
+    /// The changes to the case at this index of the corpus.
     pub fn notes(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> Notes {
         Notes::of(corpus, at, settings, &self.pieces, &self.detail)
     }
@@ -486,7 +487,7 @@ impl Notes {
                 from,
             });
         }
-        // The spare room is given back, since every variant of the run has its own notes.
+        // Unused capacity is released, since every variant of the run has its own notes.
         notes.added.shrink_to_fit();
         let units = corpus.cases[at].units.len();
         let mut stayed = vec![false; units];

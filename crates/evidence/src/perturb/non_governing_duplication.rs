@@ -7,7 +7,7 @@ use crate::cases::prose::MASK;
 
 const WANTED: usize = 3;
 
-/// The least number of words: a shorter text is hardly a sentence.
+/// The minimum number of words: a shorter text is hardly a sentence.
 const FEWEST_WORDS: usize = 3;
 
 /// Repeats a sentence right after itself.

@@ -1,4 +1,4 @@
-//! `numeric_magnitude`: one amount of a governing unit becomes another one.
+//! `numeric_magnitude`: one amount of a governing unit is changed.
 
 use super::numbers::{Amount, amounts, over, times};
 use super::rewrite::{Rewrite, governing_units};
@@ -15,8 +15,8 @@ enum AmountStep {
     Over(u32),
 }
 
-/// The steps to try where an amount cannot take the step of its variant: a share of 75 percent is halved, since it
-/// cannot be doubled.
+/// The steps to try if an amount cannot be changed by the step of its variant: 75 percent is halved, since it cannot be
+/// doubled.
 const OTHERS: [AmountStep; 6] = [
     AmountStep::Times(2),
     AmountStep::Over(2),
@@ -27,8 +27,8 @@ const OTHERS: [AmountStep; 6] = [
 ];
 
 impl AmountStep {
-    /// The step of a variant for a unit with this many amounts: first by a small factor, then by a large one. It is not
-    /// known which way crosses a threshold, so every amount goes up and down in turn.
+    /// The step of a variant for a unit with this many amounts: first by a small factor, then by a large one. Nobody
+    /// knows which direction crosses a threshold, so every amount is increased and decreased in turn.
     const fn of(variant: usize, amounts: usize) -> Self {
         let factor = if variant < WANTED / 2 { 2 } else { 10 };
         let round = variant / amounts;
@@ -47,8 +47,8 @@ impl AmountStep {
     }
 }
 
-/// Makes one amount of one governing unit greater or smaller. If all amounts changed together, a fact and its threshold
-/// would grow alike, and the answers would show nothing.
+/// Makes one amount of one governing unit larger or smaller. If all amounts changed together, a fact and its threshold
+/// would grow by the same factor, and the answers would allow no conclusion.
 pub(super) static KIND: Perturbation = Perturbation {
     name: "numeric_magnitude",
     description: "one amount of one governing unit becomes 2, 5 or 10 times as much, or a 2nd, 5th or 10th",

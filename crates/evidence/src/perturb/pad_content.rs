@@ -1,4 +1,4 @@
-//! `pad_content`: units of other cases come in, as evidence about something else.
+//! `pad_content`: units of other cases are inserted, as evidence about another subject.
 
 use std::ops::Range;
 
@@ -82,10 +82,10 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     proposal
 }
 
-/// A run that takes further units, by its number, and the ring that they are drawn from.
+/// A range in which units can be inserted, by its number, and the ring from which they are drawn.
 type OpenRun<'a> = (usize, &'a Ring<UnitPlace>);
 
-/// Draws units whose contents differ from each other and from those of the case.
+/// Draws units whose contents differ from each other and from the contents in the case.
 fn chosen(
     (runs, open): (&[Range<usize>], &[OpenRun<'_>]),
     own: &[Digest],

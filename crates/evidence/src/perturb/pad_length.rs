@@ -1,4 +1,4 @@
-//! `pad_length`: neutral sections come in and make the document longer.
+//! `pad_length`: neutral sections are inserted to make the document longer.
 
 use std::ops::Range;
 
@@ -63,7 +63,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     proposal
 }
 
-/// One draw of sections and places; a section comes in twice only if the bank has too few.
+/// Draws the sections and their positions; a section is inserted twice only if the bank has too few.
 fn padded(
     subject: &PerturbedCase<'_>,
     (runs, open): (&[Range<usize>], &[usize]),
@@ -82,8 +82,8 @@ fn padded(
     scatter(subject, runs, added, draw)
 }
 
-/// The runs where a neutral section can come in: in a record the arrays of texts, since nobody knows what else an
-/// object would need.
+/// The ranges in which a neutral section can be inserted. In a record these are the arrays of texts, since nobody knows
+/// which other fields an object would need.
 fn open_runs(subject: &PerturbedCase<'_>, runs: &[Range<usize>]) -> Vec<usize> {
     let takes_texts = |run: &Range<usize>| match subject.case().record() {
         None => true,

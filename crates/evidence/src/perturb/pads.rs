@@ -1,21 +1,21 @@
-//! The part that both kinds of padding share: how many sections come in, and where.
+//! The common part of both kinds of padding: how many sections are inserted, and at which positions.
 
 use std::ops::Range;
 
 use super::{Draft, PerturbedCase, Piece, Proposal};
 use kelvin_base::draw::Draw;
 
-/// The least number of sections that come in.
+/// The smallest number of inserted sections.
 pub(super) const FEWEST: usize = 2;
 
-/// The largest number of sections that come in.
+/// The largest number of inserted sections.
 pub(super) const MOST: usize = 4;
 
-/// How often a variant that came out like an earlier one is drawn again.
+/// How often a variant that equals an earlier one is drawn again.
 const ATTEMPTS: usize = 8;
 
-/// Adds a variant to a proposal; one that came out like an earlier variant is drawn again. `pieces` gets the number of
-/// the attempt, from 0.
+/// Adds a variant to a proposal; one that equals an earlier variant is drawn again. `pieces` gets the number of the
+/// attempt, from 0.
 pub(super) fn add_another(proposal: &mut Proposal, mut pieces: impl FnMut(usize) -> Vec<Piece>) {
     let mut drawn = pieces(0);
     for attempt in 1..ATTEMPTS {
@@ -27,8 +27,8 @@ pub(super) fn add_another(proposal: &mut Proposal, mut pieces: impl FnMut(usize)
     proposal.drafts.push(Draft::plain(drawn));
 }
 
-/// The units of a case in their order, with the pieces of `added` put in one after another at random places of their
-/// runs. None of these places is behind a unit that keeps its order.
+/// The units of a case in order, with the pieces of `added` inserted one after another at random positions of their
+/// ranges. No piece is inserted after a unit that keeps its order.
 pub(super) fn scatter(
     subject: &PerturbedCase<'_>,
     runs: &[Range<usize>],
@@ -56,7 +56,7 @@ pub(super) fn scatter(
     pieces
 }
 
-/// One of several runs; with one there is nothing to draw.
+/// Draws one of several ranges; a single range needs no random choice.
 pub(super) fn one_run(candidates: &[usize], draw: &mut Draw) -> Option<usize> {
     match candidates {
         [] => None,

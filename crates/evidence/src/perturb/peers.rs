@@ -1,4 +1,4 @@
-//! The units of the corpus, arranged once per run so that no case has to look through all of them.
+//! The units of the corpus, indexed once per run so that no case has to search all of them.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +12,8 @@ use crate::cases::{Case, Corpus, Slot, Unit};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::threads;
 
-/// The place of a unit: first its case, then the unit in the case. The plan of a run holds hundreds of thousands of
-/// places, so they are numbers of 32 bits.
+/// The position of a unit: the index of its case, then the index of the unit in the case. The plan of a run contains
+/// hundreds of thousands of positions, so they are 32-bit numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnitPlace {
     case: u32,
@@ -21,7 +21,7 @@ pub struct UnitPlace {
 }
 
 impl UnitPlace {
-    /// The place of a unit, by the place of its case in the corpus and its own place in the case.
+    /// The position of a unit, from the index of its case in the corpus and its own index in the case.
     pub(super) fn of(case: usize, unit: usize) -> Self {
         let small = |at| u32::try_from(at).expect("memory holds fewer than 2^32 units");
         Self {
@@ -30,13 +30,13 @@ impl UnitPlace {
         }
     }
 
-    /// Where the unit stands in the document of its record; none in a Markdown file.
+    /// Where the unit is in the document of its record; none in a Markdown file.
     pub(super) fn slot(self, corpus: &Corpus) -> Option<&Slot> {
         let case = &corpus.cases[self.case as usize];
         case.record()?.slots.get(self.unit as usize)
     }
 
-    /// The places of all elements of the array that the unit is in; the place itself where it is in none, or where it
+    /// The positions of all elements in the array of the unit; only its own position if it is in no array, or if it
     /// keeps its order.
     pub(super) fn with_its_list(self, corpus: &Corpus) -> Vec<Self> {
         let units = &corpus.cases[self.case as usize].units;
@@ -56,31 +56,31 @@ impl UnitPlace {
 /// A unit that can replace a governing unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerRule {
-    /// The digest of the text below the heading, whatever its white space.
+    /// The digest of the text below the heading, without regard to white space.
     pub(super) sense: Digest,
-    /// The first place of a unit with this text, in the order of the case names.
+    /// The first position of a unit with this text; the cases are sorted by name.
     pub(super) place: UnitPlace,
 }
 
 /// The units of the corpus, by content and by type.
 ///
-/// Each content stands on a ring once, with the first case that has it. A case draws no content that it has itself, so
-/// that first case is always another case.
+/// Each content is on a ring once, together with the first case that contains it. A case never draws one of its own
+/// contents, so the drawn content always comes from another case.
 pub struct Peers {
-    /// The units that `pad_content` draws from, by content: those of Markdown files under the empty name, and the
-    /// elements of arrays under their type, since they come into arrays of that type only.
+    /// The units from which `pad_content` draws, by content: those of Markdown files under the empty name, and the
+    /// elements of arrays under their type, since they are inserted only into arrays of that type.
     pub(super) padding: BTreeMap<Arc<str>, Ring<UnitPlace>>,
-    /// The units that `swap` draws from, for each governing type.
+    /// The units from which `swap` draws, for each governing type.
     pub(super) rules: BTreeMap<Arc<str>, Ring<PeerRule>>,
-    /// The places of the filler sections that can be used.
+    /// The indices of the usable filler sections.
     pub(super) filler: Vec<usize>,
-    /// The governing units of each case: their places in it, with the digests of their texts.
+    /// The governing units of each case: their indices, with the digests of their texts.
     senses: Vec<Vec<(usize, Digest)>>,
     derived: Mutex<BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Peers {
-    /// Arranges the units of a corpus. O(n log n) in the number of units.
+    /// Indexes the units of a corpus. O(n log n) in the number of units.
     pub fn of(corpus: &Corpus, settings: &EvidenceSettings) -> Self {
         let governing: BTreeSet<&str> = settings
             .governing_types
@@ -153,7 +153,7 @@ impl Peers {
         }
     }
 
-    /// The digests of the texts of some governing units of a case, whatever their white space.
+    /// The digests of the texts of some governing units of a case, without regard to white space.
     pub(super) fn senses(&self, case: usize, units: &[usize]) -> BTreeSet<Digest> {
         let known = self.senses[case].iter();
         known
@@ -162,8 +162,8 @@ impl Peers {
             .collect()
     }
 
-    /// Data that a kind derives from the whole corpus, e.g. a ring of its own: the first case that asks for it makes
-    /// it, and all others share it.
+    /// Data that a kind derives from the whole corpus, e.g. its own ring: they are made for the first case that needs
+    /// them, and shared by all others.
     pub(super) fn derived<T: Send + Sync + 'static>(
         &self,
         kind: &'static str,
@@ -177,8 +177,8 @@ impl Peers {
     }
 }
 
-/// The units that are exchanged together with a unit: all elements of an array that may change places, since what was
-/// retrieved for another case is of use as a whole only. Any other unit is exchanged alone.
+/// The units that are exchanged together with a unit: all elements of an array that may be moved, since the passages
+/// retrieved for another case are only useful as a whole. Any other unit is exchanged alone.
 pub(super) fn whole_list(units: &[Unit], at: usize) -> Range<usize> {
     let is_in_it = |unit: &&Unit| unit.list == units[at].list && !unit.fixed;
     if units[at].list.is_none() || units[at].fixed {
@@ -198,8 +198,8 @@ fn sense_of_list(case: &Case, units: Range<usize>) -> Digest {
     fields.digest()
 }
 
-/// The digest of the text below the heading of a unit, whatever its white space: to replace a unit by one with the same
-/// text would test nothing.
+/// The digest of the text below the heading of a unit, without regard to white space: replacing a unit by one with the
+/// same text would be no test.
 fn sense(case: &Case, unit: &Unit) -> Digest {
     let text = &case.text[unit.heading_end..unit.body.end];
     let mut words = String::with_capacity(text.len());

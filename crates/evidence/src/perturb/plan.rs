@@ -1,4 +1,4 @@
-//! Makes variants from proposals: each variant gets its name, and variants that would be run for nothing are left out.
+//! Makes variants from proposals: each variant gets its name, and useless variants are left out.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -16,10 +16,10 @@ pub struct Planner<'a> {
     corpus: &'a Corpus,
     settings: &'a EvidenceSettings,
     peers: &'a Peers,
-    /// The digests of the case being planned and of its variants so far: a variant with the text of an earlier one
-    /// would be run for nothing. The texts themselves would hold the whole case many times.
+    /// The digests of the present case and of its variants so far: a variant with the text of an earlier one would be
+    /// useless. Storing the texts themselves would need many times the memory of the case.
     texts: HashSet<Digest>,
-    /// The text of one variant, in memory that is used again for the next.
+    /// The text of one variant; the memory is reused for the next.
     text: String,
     names: VariantNames,
 }
@@ -37,8 +37,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Plans every enabled kind for the case at a place of the corpus. A case without units has nothing to perturb; the
-    /// notices of loading say so.
+    /// Plans every enabled kind for the case at an index of the corpus. A case without units has no part to perturb;
+    /// the notices of loading report such a case.
     pub fn plan(&mut self, at: usize) -> Plan {
         let subject = PerturbedCase::new(self.corpus, at, self.settings, self.peers);
         let mut plan = Plan {
@@ -65,7 +65,8 @@ impl<'a> Planner<'a> {
         let mut kept = 0;
         self.names.begin();
         for draft in proposal.drafts {
-            // The name is given before any variant is left out: a variant keeps its name when another is left out.
+            // The name is given before any variant is left out, so that leaving one out does not change the names of
+            // others.
             let id = self.names.next(kind.name, draft.unit_type.as_deref());
             self.text.clear();
             subject.render(&mut self.text, &draft.pieces);
@@ -106,7 +107,7 @@ impl<'a> Planner<'a> {
 /// Names for the variants of one kind after another.
 #[derive(Default)]
 struct VariantNames {
-    /// The beginnings of the names, each with how many names have it; the latest one at the end.
+    /// The beginnings of the names, each with the number of names that have it; the latest one is last.
     stems: Vec<(String, usize)>,
     /// The name that is being made.
     name: String,
@@ -118,7 +119,7 @@ impl VariantNames {
         self.stems.clear();
     }
 
-    /// The next name of a kind, for variants that are about this type, or about no type.
+    /// The next name of a kind, for variants that concern this type, or no type.
     fn next(&mut self, kind: &str, unit_type: Option<&str>) -> Arc<str> {
         self.name.clear();
         self.name.push_str(kind);

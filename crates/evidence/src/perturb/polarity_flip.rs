@@ -8,8 +8,8 @@ use kelvin_base::draw::Draw;
 
 const WANTED: usize = 3;
 
-/// Flips one word of one governing unit; flipping it again would give the unit back. If all words
-/// were flipped together, they would cancel: "approve valid claims and deny invalid ones".
+/// Flips one word of one governing unit; flipping it again would restore the unit. If all words were flipped together,
+/// they would cancel out: "approve valid claims and deny invalid ones".
 pub(super) static KIND: Perturbation = Perturbation {
     name: "polarity_flip",
     description: "one outcome or state in one governing unit becomes its opposite: approved becomes denied",

@@ -1,4 +1,4 @@
-//! `politeness_injection`: a courtesy is put before an instruction.
+//! `politeness_injection`: a polite word is inserted before an instruction.
 
 use std::ops::Range;
 

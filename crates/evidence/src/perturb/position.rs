@@ -1,8 +1,7 @@
-//! `position`: where in a list, or in which turn of a conversation, is evidence still read?
+//! `position`: tests at which position of a list, or in which turn of a conversation, evidence is still used.
 //!
-//! Neutral text in the place of an element tells whether that element decides. The same list, turned so that it begins
-//! at every element in turn, brings the deciding element to every place. What the decision did is read by
-//! `places`.
+//! Neutral text in place of an element shows whether that element decides. Rotating the list, so that it begins at
+//! every element in turn, brings the deciding element to every position. The module `places` evaluates the decisions.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,10 +9,10 @@ use std::sync::Arc;
 use super::rewrite::with_edited;
 use super::{Draft, Figure, POSITION, Perturbation, PerturbedCase, Piece, Proposal};
 
-/// The most groups that a list is parted into: the elements of a longer list are taken several at a time.
+/// The maximum number of groups of a list: the elements of a longer list are replaced several at a time.
 const GROUPS: usize = 10;
 
-/// Puts neutral text in every place of a list, and turns the list.
+/// Puts neutral text at every position of a list, and rotates the list.
 pub(super) static KIND: Perturbation = Perturbation {
     name: POSITION,
     description: "neutral text stands in the place of an element of an array, or of what is said in a turn, one place after another; \
@@ -57,7 +56,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
         }
         let turns = match !sweep.is_of_turns && subject.free_runs().contains(list) {
             true => &sweep.groups[1..],
-            // Elements that keep their order are not turned.
+            // Elements that keep their order are not rotated.
             false => &[],
         };
         for group in turns {
@@ -79,25 +78,26 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     proposal
 }
 
-/// An array, or the turns of a conversation, that neutral text goes through.
+/// An array, or the turns of a conversation, in which neutral text replaces one position after another.
 pub(crate) struct Sweep {
     /// All its units.
     pub(crate) units: Range<usize>,
-    /// Its places, several at a time where there are many.
+    /// The positions of the list, in groups if there are many positions.
     pub(crate) groups: Vec<SweptPlaces>,
-    /// How many places there are.
+    /// How many positions there are.
     pub(crate) length: usize,
-    /// Whether the places are turns and not elements.
+    /// Whether the positions are turns, not elements.
     pub(crate) is_of_turns: bool,
 }
 
-/// Places that neutral text comes to at the same time, and the units there.
+/// Positions that are replaced by neutral text at the same time, and the units there.
 pub(crate) struct SweptPlaces {
     pub(crate) places: Range<usize>,
     pub(crate) units: Range<usize>,
 }
 
-/// Each array with several units, and the turns where there are several, from the array and the turn of each unit.
+/// Makes a sweep of each array with several units, and of the turns if there are several. The input is the array and
+/// the turn of each unit.
 pub(crate) fn sweeps(units: impl Iterator<Item = (Option<u32>, Option<u32>)>) -> Vec<Sweep> {
     let units: Vec<(Option<u32>, Option<u32>)> = units.collect();
     let mut sweeps = Vec::new();
@@ -143,7 +143,7 @@ pub(crate) fn sweeps(units: impl Iterator<Item = (Option<u32>, Option<u32>)>) ->
     sweeps
 }
 
-/// The places of a list in groups of nearly the same size.
+/// The positions of a list in groups of nearly the same size.
 fn groups(length: usize) -> Vec<Range<usize>> {
     let count = length.min(GROUPS);
     (0..count)
@@ -151,7 +151,7 @@ fn groups(length: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The places of a group for people, counted from 1.
+/// The positions of a group in a text for people, counted from 1.
 fn shown(group: &Range<usize>, length: usize) -> String {
     match group.len() {
         1 => format!("{} of {length}", group.end),

@@ -34,7 +34,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     })
 }
 
-/// One mark that can be written in another way.
+/// A punctuation mark that can be written in another way.
 struct Mark {
     sort: Sort,
     /// Whether the mark becomes typographic; otherwise it becomes plain.
@@ -112,7 +112,7 @@ fn plain(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
     }
 }
 
-/// Finds runs of exactly two hyphens for a dash, and of exactly three full stops for an ellipsis.
+/// Finds sequences of exactly two hyphens for a dash, and of exactly three full stops for an ellipsis.
 fn dots_and_dashes(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
     let mut place = 0;
     while let Some((at, c)) = chars.get(place).copied() {
@@ -181,7 +181,7 @@ fn curled(chars: &[(usize, char)], quote: char, marks: &mut Vec<Mark>) {
     );
 }
 
-/// Whether a character stands between two letters.
+/// Whether a character is between two letters.
 fn is_inner(chars: &[(usize, char)], place: usize) -> bool {
     let letter = |place: Option<usize>| {
         place

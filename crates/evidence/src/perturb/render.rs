@@ -1,5 +1,5 @@
-//! Turns pieces into text. Units of the case that stayed side by side keep every byte between them; all other pieces
-//! are joined so that no unit can take in the heading of the next one.
+//! Turns pieces into text. If units of the case stay side by side, every byte between them stays too; all other pieces
+//! are joined so that the heading of a unit never becomes a part of the previous unit.
 
 use std::ops::Range;
 
@@ -39,8 +39,8 @@ pub(super) fn render(
     }
 }
 
-/// The type of the unit that a filler section makes; none where the section would not make exactly one unit, or where
-/// it would not end.
+/// The type of the unit in a filler section; none if the section does not contain exactly one unit, or if the unit
+/// would not end.
 pub(super) fn type_of_section(section: &NeutralSection) -> Option<String> {
     let case = Case::parse("", "", &*section.markdown).ok()?;
     let [unit] = case.units.as_slice() else {
@@ -77,7 +77,7 @@ fn push(
 }
 
 /// Adds the text between two pieces. A blank line closes any block that a unit can leave open, for instance an HTML
-/// block; a case with a unit that a blank line cannot close is refused.
+/// block; a case with a unit that a blank line cannot close is rejected.
 fn push_gap(text: &mut String, case: &Case, left: &Piece, right: &Piece) {
     if let Some(at) = left.own() {
         let tail = case.tail(&case.units[at]);
@@ -94,7 +94,7 @@ fn push_gap(text: &mut String, case: &Case, left: &Piece, right: &Piece) {
 
 /// The white space after a unit, if it has a blank line, without the indentation of the next heading.
 fn blank_line(tail: &str) -> Option<&str> {
-    // Nearly every gap is like this.
+    // Nearly every gap is one empty line.
     if tail == "\n\n" {
         return Some(tail);
     }
@@ -104,8 +104,8 @@ fn blank_line(tail: &str) -> Option<&str> {
     (lf + lone_cr >= 2).then(|| &tail[..=end])
 }
 
-/// Adds the text of a variant of a record. Only the units that changed are written anew: every other byte, the order of
-/// the keys and the fields that are no units stay as they are.
+/// Adds the text of a variant of a record. Only the changed units are written anew: every other byte, the order of the
+/// keys and the fields that are not units stay unchanged.
 fn render_record(
     text: &mut String,
     corpus: &Corpus,
@@ -141,7 +141,7 @@ fn render_record(
     text.push_str(&record.document[written..]);
 }
 
-/// The units that are written together: the elements of an array, or a unit that stays where it is.
+/// The units that are written together: the elements of an array, or a unit that cannot be moved.
 fn groups(case: &Case) -> Vec<Range<usize>> {
     let runs = case
         .units
@@ -155,12 +155,12 @@ fn groups(case: &Case) -> Vec<Range<usize>> {
     .collect()
 }
 
-/// From the beginning of the first unit of a group to the end of its last.
+/// The range from the beginning of the first unit of a group to the end of its last.
 fn span(record: &RecordForm, group: &Range<usize>) -> Range<usize> {
     record.slots[group.start].element.start..record.slots[group.end - 1].element.end
 }
 
-/// What stands between two elements of an array: what has stood there, or between the first two.
+/// The text between two elements of an array: the original one, or that between the first two elements.
 fn between<'r>(
     record: &'r RecordForm,
     group: &Range<usize>,
@@ -191,7 +191,7 @@ fn push_in_record(
         Piece::Own(unit) => text.push_str(&record.document[record.slots[*unit].element.clone()]),
         Piece::Edited(edited) => {
             let slot = &record.slots[edited.unit];
-            // White space at the end of a unit is no part of its text.
+            // White space at the end of a unit does not belong to its text.
             let whole = [&*edited.text, case.tail(&case.units[edited.unit])].concat();
             text.push_str(&record.document[slot.element.start..slot.value.start]);
             text.push_str(&record.value_of(slot, &whole));
@@ -200,7 +200,8 @@ fn push_in_record(
         Piece::Peer(place, beside) => {
             let (from, unit) = place.find(corpus);
             let Some((theirs, slot)) = from.record().zip(place.slot(corpus)) else {
-                // Cases of one run are written in one form; a Markdown section would come in as a text.
+                // All cases of a run have the same format. Otherwise, a Markdown section would be inserted here as a
+                // text.
                 return text.push_str(&serde_json::Value::from(from.body(unit)).to_string());
             };
             let span = match case.units[*beside as usize].fixed {

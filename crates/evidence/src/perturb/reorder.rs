@@ -6,7 +6,8 @@ use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use crate::cases::Unit;
 use kelvin_base::digest::Digest;
 
-/// The largest number of orders that are listed to choose from; with more orders, a shuffle hardly ever repeats itself.
+/// The largest number of orders that are listed to choose from; with more orders, a shuffle hardly ever repeats an
+/// order.
 const LISTED: usize = 720;
 
 /// The number up to which orders are counted.
@@ -67,8 +68,8 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
         let text = format!("{free} units have only {other_orders} other order(s){kept}");
         proposal.falls_short(wanted, other_orders, text);
     }
-    // Up to four times as many orders as wanted are listed too; among more, drawing until a new order comes up ends
-    // soon.
+    // If there are up to four times as many orders as wanted, they are listed too; if there are more, drawing finds a
+    // new order quickly.
     let orders = if other_orders <= LISTED.max(wanted.saturating_mul(4)) {
         let mut orders = listed(&classes);
         subject.draw(KIND.name, 0).shuffle(&mut orders);
@@ -92,7 +93,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     proposal
 }
 
-/// The order of every run, as the classes of its units.
+/// An order for each range: the classes of its units, in this order.
 type Orders = Vec<Vec<usize>>;
 
 /// Numbers the contents of units in the order in which they first occur: equal units have the same number, and an order
@@ -108,13 +109,13 @@ fn classes(units: &[Unit]) -> Vec<usize> {
         .collect()
 }
 
-/// The number of orders of these units: `n! / (m1! m2! ...)`, at most 2^40.
+/// The number of orders of the given units: `n! / (m1! m2! ...)`, at most 2^40.
 fn arrangements(classes: &[usize]) -> usize {
     let mut counts = vec![0; classes.len()];
     let mut product = 1_usize;
     for (placed, class) in (1_usize..).zip(classes) {
         counts[*class] += 1;
-        // Each step gives a multinomial coefficient again, so the division leaves no remainder.
+        // Each step results in a multinomial coefficient again, so the division leaves no remainder.
         product = match product.checked_mul(placed) {
             Some(wide) if wide / counts[*class] <= MOST_COUNTED => wide / counts[*class],
             _ => return MOST_COUNTED,
@@ -123,7 +124,7 @@ fn arrangements(classes: &[usize]) -> usize {
     product
 }
 
-/// Every order of all runs but that of the case, in lexicographic order.
+/// Every order of all ranges except the order of the case itself, in lexicographic order.
 fn listed(classes: &[Vec<usize>]) -> Vec<Orders> {
     let mut orders: Vec<Orders> = vec![Vec::new()];
     for run in classes {
@@ -141,7 +142,7 @@ fn listed(classes: &[Vec<usize>]) -> Vec<Orders> {
     orders
 }
 
-/// Every order of one run, in lexicographic order.
+/// Every order of one range, in lexicographic order.
 fn permutations(classes: &[usize]) -> Vec<Vec<usize>> {
     let mut order = classes.to_vec();
     order.sort_unstable();
@@ -178,11 +179,11 @@ fn shuffled(subject: &PerturbedCase<'_>, classes: &[Vec<usize>], wanted: usize) 
     orders
 }
 
-/// The places of the units in this order; equal units keep the order of the case.
+/// The positions of the units in this order; equal units keep the order of the case.
 fn places(classes: &[usize], order: &[usize]) -> Vec<usize> {
     let mut units: Vec<usize> = (0..classes.len()).collect();
     units.sort_by_key(|unit| classes[*unit]);
-    // The place, among the units, of the next unit of each class.
+    // The index of the next unit of each class.
     let mut next = vec![classes.len(); classes.len()];
     for (at, unit) in units.iter().enumerate().rev() {
         next[classes[*unit]] = at;

@@ -1,5 +1,5 @@
-//! The part that all kinds share that rewrite single governing units: which units they rewrite, and the notice where
-//! nothing could be rewritten.
+//! The common part of all kinds that rewrite single governing units: which units they rewrite, and the notice if no
+//! unit could be rewritten.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::cases::outline::outline;
 /// Details of a variant that its pieces do not show.
 pub(super) type Detail = Vec<(&'static str, String)>;
 
-/// One way to rewrite a unit.
+/// A rewrite of a unit, in one way.
 pub(super) struct Rewrite {
     /// Its replacements.
     pub(super) edits: Edits,
@@ -18,8 +18,8 @@ pub(super) struct Rewrite {
     pub(super) detail: Detail,
 }
 
-/// Proposes the rewrites of every governing unit, each as a variant; `rewrites` gets the place of the unit in the case
-/// and its text. `missing` names what a unit without any rewrite lacks, e.g. "no amount".
+/// Proposes the rewrites of every governing unit, each as a variant; `rewrites` gets the index of the unit in the case
+/// and its text. `missing` says what units without any rewrite do not have, e.g. "no amount".
 pub(super) fn governing_units(
     subject: &PerturbedCase<'_>,
     wanted: usize,
@@ -73,7 +73,7 @@ pub(super) fn of_type(subject: &PerturbedCase<'_>, unit_type: &str) -> Vec<usize
         .collect()
 }
 
-/// The units of a case in their order, some of them rewritten.
+/// The units of a case in order, some of them rewritten.
 pub(super) fn with_edited(units: usize, edited: Vec<(usize, String)>) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = (0..units).map(Piece::Own).collect();
     for (unit, text) in edited {
@@ -82,8 +82,8 @@ pub(super) fn with_edited(units: usize, edited: Vec<(usize, String)>) -> Vec<Pie
     pieces
 }
 
-/// The edited text; none where the edits change nothing, or where the Markdown would be read differently, for instance
-/// because a sign at the beginning of a line becomes a quote.
+/// The edited text. None if the edits have no effect, or if the Markdown would be parsed differently, for instance
+/// because a character at the beginning of a line becomes a quote marker.
 pub(super) fn checked(body: &str, edits: &Edits) -> Option<String> {
     let text = apply_edits(body, edits).trim_end().to_owned();
     (text != body && outline(&text).shape == outline(body).shape).then_some(text)

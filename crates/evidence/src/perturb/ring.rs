@@ -1,34 +1,34 @@
-//! Consistent sampling: the point of a thing on the ring depends only on the thing and the seed, so that one thing more
-//! or less changes only the draws that fall next to it.
+//! Consistent sampling: the position of an element on the ring depends only on the element and the seed, so that adding
+//! or removing one element changes only the draws next to it.
 
 use std::collections::HashSet;
 
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::threads;
 
-/// Distinct things, each at a few points of a ring.
+/// Distinct elements, each at several points of a ring.
 #[derive(Debug)]
 pub(super) struct Ring<T> {
-    /// The things in the order in which they were added.
+    /// The elements in the order in which they were added.
     things: Vec<(Digest, T)>,
-    /// The identities of all things.
+    /// The identities of all elements.
     identities: HashSet<Digest>,
-    /// The points in order, each with the place of its thing; each thing has [`POINTS`].
+    /// The points in order, each with the index of its element; each element has [`POINTS`].
     points: Vec<(u64, u32)>,
 }
 
-/// The number of digests per thing; each digest gives four points.
+/// The number of digests per element; each digest gives four points.
 const ROUNDS: usize = 2;
 
-/// The number of points per thing: the more points, the more evenly the things are drawn.
+/// The number of points per element: the more points, the more evenly the elements are drawn.
 const POINTS: usize = ROUNDS * 4;
 
-/// The points of this many things are made at a time.
+/// The points are computed for this many elements at a time.
 const BLOCK: usize = 256;
 
 impl<T> Ring<T> {
-    /// Puts things on a ring; of several things with the same identity the first one stays. The purpose makes rings
-    /// over the same things differ. O(n log n).
+    /// Puts elements on a ring; among several elements with the same identity the first one is kept. The purpose makes
+    /// rings over the same elements differ. O(n log n).
     pub(super) fn of(
         purpose: &str,
         seed: u64,
@@ -66,13 +66,13 @@ impl<T> Ring<T> {
         }
     }
 
-    /// The number of distinct things.
+    /// The number of distinct elements.
     pub(super) const fn len(&self) -> usize {
         self.things.len()
     }
 
-    /// How many things have an identity that is not among these distinct ones. A result below `enough` is exact; a
-    /// larger one is at most the true number.
+    /// How many elements have an identity outside the given set of distinct ones. A result below `enough` is exact; a
+    /// larger result is at most the true number.
     pub(super) fn besides<'a>(
         &self,
         own: impl ExactSizeIterator<Item = &'a Digest>,
@@ -85,19 +85,20 @@ impl<T> Ring<T> {
         self.len() - own.filter(|identity| self.contains(identity)).count()
     }
 
-    /// Whether a thing with this identity is on the ring.
+    /// Whether an element with this identity is on the ring.
     fn contains(&self, identity: &Digest) -> bool {
         self.identities.contains(identity)
     }
 
-    /// Every thing, in the order in which they were added.
+    /// All elements, in the order in which they were added.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.things.iter().map(|(_, thing)| thing)
     }
 
-    /// The `nth` draw of a variant with this key: the first allowed thing from the drawn point on, with its identity,
-    /// by which `allowed` decides. None where nothing is allowed, which is found out by going all the way round: the
-    /// caller first counts what is left, so that it refuses only what a single case holds or has drawn.
+    /// The `nth` draw of a variant with this key: the first allowed element from the drawn point on, with its identity,
+    /// by which `allowed` decides. None if no element is allowed. To find that out, the whole ring is searched;
+    /// therefore the caller first counts the remaining elements, and excludes only elements that a single case has or
+    /// has drawn.
     pub(super) fn draw(
         &self,
         key: Digest,
@@ -120,7 +121,7 @@ impl<T> Ring<T> {
     }
 }
 
-/// Counts the points that draws look at, so that a test can check the growth without a clock.
+/// Counts the points that draws visit, so that a test can check the growth without a clock.
 #[cfg(test)]
 pub(super) mod steps {
     use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! Cuts running text into sentences; abbreviations, initials and decimals do not end a sentence.
+//! Splits running text into sentences; abbreviations, initials and decimals do not end a sentence.
 
 use std::ops::Range;
 
@@ -47,7 +47,7 @@ fn ends_sentence(before: &str, next: &str, abbreviations: &[String]) -> bool {
         .trim_start_matches(|c: char| !c.is_alphanumeric());
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase);
-    // "2. 5" is a decimal with a typing slip; "1. Scope" has a number before a title.
+    // "2. 5" is a decimal with a typing mistake; "1. Scope" has a number before a title.
     let numbered = digits(word)
         && (next.starts_with(|c: char| c.is_ascii_digit()) || word.len() == before.trim().len());
     let shortened = abbreviations.iter().any(|known| {
@@ -68,7 +68,7 @@ fn is_closing(c: char) -> bool {
     c == MASK || "\"'”’»)]".contains(c)
 }
 
-/// The words of a text with their ranges: letters and digits, with hyphens and apostrophes inside.
+/// The words of a text with their ranges. A word has letters and digits, with hyphens and apostrophes inside.
 pub(super) fn words(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut joined = false;

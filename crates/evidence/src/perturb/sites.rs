@@ -1,5 +1,5 @@
-//! The part that all kinds share that edit units which do not govern: the prose of these units, the choice of a place,
-//! and the check that the Markdown is still read in the same way.
+//! The common part of all kinds that edit units of non-governing types: the prose of these units, the choice of a
+//! place, and the check that the Markdown is still parsed in the same way.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use crate::cases::prose::{MaskedText, prose};
 use crate::words::Words;
 use kelvin_base::draw::Draw;
 
-/// A unit that does not govern, with its prose.
+/// A unit of a non-governing type, with its prose.
 pub(super) struct Text<'a> {
-    /// The place of the unit in the case.
+    /// The index of the unit in the case.
     pub(super) unit: usize,
     /// The text of the unit, with its heading line.
     pub(super) body: &'a str,
@@ -20,15 +20,15 @@ pub(super) struct Text<'a> {
     pub(super) prose: MaskedText,
 }
 
-/// A place where something can be put in.
+/// A place where text can be inserted.
 pub(super) struct InsertionSite {
-    /// The range to replace; empty where text is only put in.
+    /// The range to replace; empty if text is only inserted.
     pub(super) range: Range<usize>,
-    /// The sentence that the site is about.
+    /// The sentence to which the site belongs.
     pub(super) sentence: Range<usize>,
 }
 
-/// The units of the case that do not govern.
+/// The units of the case whose types do not govern.
 pub(super) fn texts<'a>(subject: &PerturbedCase<'a>) -> Vec<Text<'a>> {
     let case = subject.case();
     let units = case.units.iter().enumerate();
@@ -58,7 +58,7 @@ impl Text<'_> {
             .collect()
     }
 
-    /// The sites in some of the sentences. `place` finds the one of a sentence, which it gets in the masked form: the
+    /// The sites in some of the sentences. `place` finds the site of a sentence, which it gets in masked form: the
     /// range of the sentence that is replaced.
     pub(super) fn sites(
         &self,
@@ -82,7 +82,7 @@ impl Text<'_> {
     }
 }
 
-/// Proposes variants with an edit at one site each; every variant tries the sites in an order of its own.
+/// Proposes variants with an edit at one site each; every variant tries the sites in its own order.
 pub(super) fn one_site_each(
     subject: &PerturbedCase<'_>,
     kind: &'static str,
@@ -128,7 +128,7 @@ pub(super) fn one_site_each(
     proposal
 }
 
-/// Proposes variants in which every unit that does not govern is edited, if it can be.
+/// Proposes variants in which every unit of a non-governing type is edited, if possible.
 pub(super) fn everywhere(
     subject: &PerturbedCase<'_>,
     kind: &'static str,
@@ -172,7 +172,7 @@ fn note_missing_sites(proposal: &mut Proposal, wanted: usize, missing: &str) {
     }
 }
 
-/// Whether a sentence has none of the negations.
+/// Whether a sentence contains none of the negations.
 pub(super) fn is_affirmative(sentence: &str, list: &Words) -> bool {
     let plain: Vec<String> = words(sentence)
         .into_iter()
@@ -192,7 +192,7 @@ pub(super) fn is_capitalised(sentence: &str) -> bool {
     sentence.starts_with(char::is_uppercase)
 }
 
-/// The first word of a sentence without its capital, if the word cannot be a name.
+/// The first word of a sentence in lower case, if it cannot be a name.
 pub(super) fn lowered(word: &str, list: &Words) -> String {
     let known = list
         .openers

@@ -1,4 +1,4 @@
-//! `swap`: a governing unit is replaced by one of the same type that says something else.
+//! `swap`: a governing unit is replaced by one of the same type with another content.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -124,8 +124,8 @@ pub(super) fn all(
     units.iter().flat_map(of_unit).collect()
 }
 
-/// Draws `wanted` distinct pairs, where there are more than that: the own units take turns, and a rule that has
-/// replaced one unit replaces another only when no unused rule is left.
+/// Draws `wanted` distinct pairs, if there are more than that. The own units take turns, and a rule that has replaced
+/// one unit replaces another only if no unused rule is left.
 pub(super) fn some(
     subject: &PerturbedCase<'_>,
     kind: &str,

@@ -16,7 +16,7 @@ use crate::cases::outline::outline;
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 
-/// The most variants per governing type.
+/// The maximum number of variants per governing type.
 const WANTED: usize = 3;
 
 /// Exchanges the conditions of one governing unit.
@@ -40,9 +40,9 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     proposal
 }
 
-/// The rules of the corpus, each read once.
+/// The parsed rules of the corpus.
 struct Index {
-    /// The conditions of every unit that has the shape of a rule.
+    /// The conditions of every unit that has the form of a rule.
     read: BTreeMap<UnitPlace, (Conditions, Digest)>,
     /// The rules that can be drawn, by type and form.
     rings: BTreeMap<(Arc<str>, ConditionForm), Ring<PeerRule>>,
@@ -53,9 +53,9 @@ struct Index {
 struct TypeCount {
     /// The number of units of the type.
     units: usize,
-    /// The number of these units that have the shape of a rule.
+    /// The number of units that were recognised as a rule.
     read: usize,
-    /// The first case that has a unit of the type.
+    /// The first case with a unit of this type.
     first: usize,
 }
 
@@ -110,7 +110,7 @@ impl Index {
     }
 }
 
-/// The digest of the words of some conditions, whatever their white space and capitals.
+/// The digest of the words of some conditions, without regard to white space and capitals.
 fn sense(conditions: &str) -> Digest {
     let words: Vec<String> = conditions
         .split_whitespace()
@@ -190,8 +190,8 @@ fn propose_type(
     }
 }
 
-/// A notice about the share of units that can be read as rules: for a case where a unit cannot be read, and once for
-/// the corpus.
+/// A notice about the share of units that can be parsed as rules: for a case with a unit that cannot be parsed, and
+/// once for the corpus.
 fn parse_rate(
     subject: &PerturbedCase<'_>,
     unit_type: &Arc<str>,
@@ -215,7 +215,7 @@ fn parse_rate(
     )
 }
 
-/// The unit with the conditions of the other case; none where it would not be read as meant.
+/// The unit with the conditions of the other case; none if the result would be parsed differently.
 fn draft(subject: &PerturbedCase<'_>, index: &Index, unit: usize, rule: PeerRule) -> Option<Draft> {
     let case = subject.case();
     let body = case.body(&case.units[unit]);

@@ -7,7 +7,7 @@ use kelvin_base::draw::Draw;
 
 const WANTED: usize = 3;
 
-/// The chance that a place is changed, in percent.
+/// The probability that a place is changed, in percent.
 const CHANCE: usize = 30;
 
 /// Widens gaps between paragraphs and between words, and adds single spaces at line ends.
@@ -45,7 +45,7 @@ fn some(places: Edits, draw: &mut Draw) -> Edits {
         .collect()
 }
 
-/// Adds a blank line where there already is one with nothing but white space around it.
+/// Adds a blank line where there is already one with only white space around it.
 fn gaps(text: &Text<'_>) -> Edits {
     let ends = [heading_end(text.body)]
         .into_iter()
@@ -68,7 +68,7 @@ fn heading_end(body: &str) -> usize {
     body.find(['\n', '\r']).unwrap_or(body.len())
 }
 
-/// Adds one space before a line end in the running text. A second space there would break the line.
+/// Adds one space before a line break in the running text. Two spaces would be a hard line break.
 fn line_ends(text: &Text<'_>) -> Edits {
     let masked = text.prose.masked.as_bytes();
     let mut places = Edits::new();

@@ -1,11 +1,11 @@
-//! Reads single entries of the lists from the YAML tree, each in the form that its list needs.
+//! Parses single entries of the lists from the YAML tree, each in the form that its list needs.
 
 use kelvin_run::config::diagnostic::{Problem, tame};
 use kelvin_run::config::yaml::{Content, Node};
 
 use super::NeutralSection;
 
-/// One value of a list, as read from the YAML tree.
+/// A value in a list, parsed from the YAML tree.
 pub(super) enum WordEntry {
     Section(NeutralSection),
     Pair(String, String),
@@ -120,7 +120,7 @@ pub(super) fn section(node: &Node) -> Result<WordEntry, Problem> {
     Ok(WordEntry::Section(NeutralSection::new(heading_text, text)))
 }
 
-/// Whether a line could begin a unit, or swallow the unit that comes after the section.
+/// Whether a line could begin a unit, or swallow the unit after the section.
 fn breaks_out(line: &str) -> bool {
     let line = line.trim();
     let rule = |mark: char| !line.is_empty() && line.chars().all(|c| c == mark || c == ' ');

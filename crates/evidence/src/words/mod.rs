@@ -1,5 +1,5 @@
-//! Filler sections and word lists: data files that ship with the tool and that a pack extends or
-//! replaces. The format is described in the documentation of packs.
+//! Filler sections and word lists: data files of this program, which a pack extends or replaces. The documentation of
+//! packs describes the format.
 
 mod entry;
 mod pack;
@@ -7,42 +7,42 @@ mod pack;
 use std::fmt;
 use std::path::Path;
 
-/// Every list a perturbation draws from.
+/// The lists from which perturbations choose words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     /// Neutral sections for `pad_length`; at least [`LEAST_FILLER`].
     pub filler: Vec<NeutralSection>,
     /// Pairs of opposite comparators, e.g. ("at least", "at most").
     pub comparators: Vec<(String, String)>,
-    /// Further pairs of comparators, flipped only right before a number, e.g. ("over", "under").
+    /// More pairs of comparators, flipped only right before a number, e.g. ("over", "under").
     pub number_comparators: Vec<(String, String)>,
     /// Pairs of opposite outcomes, e.g. ("approved", "denied").
     pub antonyms: Vec<(String, String)>,
-    /// Pairs of opposite states, flipped after an auxiliary only, e.g. ("met", "unmet").
+    /// Pairs of opposite states, flipped only after an auxiliary, e.g. ("met", "unmet").
     pub participles: Vec<(String, String)>,
     /// Words after which a participle is a state, e.g. "are", "not".
     pub auxiliaries: Vec<String>,
-    /// Words such as "perhaps", put into opinions and judgements.
+    /// Words such as "perhaps", inserted into opinions and judgements.
     pub hedges: Vec<String>,
-    /// Verbs of opinion, e.g. "prefers"; a hedge goes between one of these and a determiner.
+    /// Verbs of opinion, e.g. "prefers"; a hedge is inserted between such a verb and a determiner.
     pub opinions: Vec<String>,
-    /// Adjectives that judge, e.g. "pleasant"; a hedge goes before one of these.
+    /// Adjectives that judge, e.g. "pleasant"; a hedge is inserted before such an adjective.
     pub judgements: Vec<String>,
     /// Words that begin a noun phrase, e.g. "the".
     pub determiners: Vec<String>,
-    /// Words that are never a noun, e.g. "of": an outcome may have one of these right after it.
+    /// Words that are never a noun, e.g. "of"; an outcome may be followed directly by one of them.
     pub prepositions: Vec<String>,
-    /// Imperative verbs that may be preceded by a courtesy.
+    /// Imperative verbs before which a polite word can be inserted.
     pub imperatives: Vec<String>,
-    /// Courtesies, e.g. "Please".
+    /// Polite words, e.g. "Please".
     pub courtesies: Vec<String>,
-    /// Markers such as "Additionally", put before a sentence.
+    /// Markers such as "Additionally", inserted before a sentence.
     pub discourse_markers: Vec<String>,
-    /// Words that may lose their capital at the beginning of a sentence, e.g. "The".
+    /// Words that may lose their capital letter at the beginning of a sentence, e.g. "The".
     pub openers: Vec<String>,
-    /// Sentences that talk about the text, put before a section.
+    /// Sentences about the text, inserted before a section.
     pub meta_comments: Vec<String>,
-    /// Words that negate; nothing is injected near them.
+    /// Words that negate; no text is inserted near them.
     pub negations: Vec<String>,
     /// Sentences that state whether conditions hold, for `swap_condition`.
     pub condition_states: Vec<String>,
@@ -57,13 +57,13 @@ pub struct Words {
 pub struct NeutralSection {
     /// The heading, without `##`.
     pub heading: String,
-    /// The section as it is put in: the heading line, an empty line, the text. Lines end in `\n`, and there is no white
-    /// space at the end.
+    /// The section in the form in which it is inserted: the heading line, an empty line, the text. Lines end in `\n`,
+    /// and there is no white space at the end.
     pub markdown: String,
 }
 
-/// The digest of a configuration is taken of this form, so that the name in it stays: under another one, every baseline
-/// would be of something else that was measured.
+/// The digest of a configuration is computed from this form, so the struct name in it must stay: with another name,
+/// every baseline would count as measured under other settings.
 impl fmt::Debug for NeutralSection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Section")
@@ -83,14 +83,14 @@ impl NeutralSection {
         }
     }
 
-    /// The text below the heading; the heading where there is none.
+    /// The text below the heading; the heading if there is no text.
     pub fn text(&self) -> &str {
         let text = self.markdown.split_once("\n\n").map(|(_, text)| text);
         text.unwrap_or(&self.heading)
     }
 }
 
-/// The least number of filler sections: a variant of `pad_length` takes up to this many different ones.
+/// The minimum number of filler sections: a variant of `pad_length` uses up to this many different sections.
 pub const LEAST_FILLER: usize = 4;
 
 /// The names of all lists, in the order of the documentation.
@@ -125,14 +125,14 @@ enum List<'a> {
 }
 
 impl Words {
-    /// The lists that ship, with `packs` applied in their order; then the sections of the file `filler` replace the
-    /// filler bank. A pack is either the name of one that ships or a folder of YAML files; paths are relative to
-    /// `root`.
+    /// The lists of this program, with `packs` applied in order; then the sections of the file `filler` replace the
+    /// filler bank. A pack is either the name of a pack of this program or a folder of YAML files; paths are relative
+    /// to `root`.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`](kelvin_base::exit::Misuse) that shows what is wrong with a file, each problem with
-    /// its line and what to do.
+    /// A [`Misuse`](kelvin_base::exit::Misuse) that shows what is wrong with a file, each problem with its line and
+    /// advice.
     pub fn load(root: &Path, packs: &[String], filler: Option<&str>) -> anyhow::Result<Self> {
         let mut lists = pack::WordLists::shipped()?;
         for name in packs {

@@ -1,4 +1,4 @@
-//! Reads the data files of packs into [`Words`], and refuses everything that could be read in two ways.
+//! Reads the data files of packs into [`Words`], and rejects everything that is ambiguous.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use kelvin_run::config::hints::nearest;
 use kelvin_run::config::yaml::{Content, Node};
 use kelvin_run::config::{diagnostic, yaml};
 
-/// The words while they are read, each entry with the place it is from.
+/// The words during reading, each entry with its origin.
 #[derive(Clone, Default)]
 pub(super) struct WordLists {
     words: Words,
@@ -34,7 +34,7 @@ struct WordOrigin {
 }
 
 impl WordLists {
-    /// The lists that every run starts with. They are read once, since a command reads several configurations.
+    /// The lists that are built into this program. They are read once, since a command reads several configurations.
     pub(super) fn shipped() -> Result<Self, Misuse> {
         static READ: OnceLock<WordLists> = OnceLock::new();
         if let Some(lists) = READ.get() {
@@ -45,7 +45,7 @@ impl WordLists {
         Ok(READ.get_or_init(|| lists).clone())
     }
 
-    /// Applies the files of a pack that ships.
+    /// Applies the files of a pack of this program.
     pub(super) fn apply_shipped(&mut self, files: Files) -> Result<(), Misuse> {
         self.filled.clear();
         for (name, text) in files {
@@ -164,8 +164,8 @@ impl WordLists {
                 ),
             }
         }
-        // The lists are added only now: entries that the file replaces must not be in the way of what it adds
-        // elsewhere.
+        // The lists are added only now, because entries that the file replaces must not conflict with entries that it
+        // adds elsewhere.
         for (name, node) in lists {
             self.add(name, node, file, source, &mut problems);
         }
@@ -209,7 +209,7 @@ impl WordLists {
         }
     }
 
-    /// Refuses an entry that is already in the list, and a phrase that is already in another pair.
+    /// Rejects an entry that is already in the list, and a phrase that is already in another pair.
     fn claim(
         &mut self,
         list: &'static str,
@@ -313,7 +313,7 @@ macro_rules! files {
     };
 }
 
-/// The files that every run starts with.
+/// The files with which every run starts.
 pub(super) const DEFAULT: Files = files![
     "default/antonyms.yaml",
     "default/comparators.yaml",
@@ -322,11 +322,11 @@ pub(super) const DEFAULT: Files = files![
     "default/reading.yaml",
 ];
 
-/// The packs that can be asked for by name.
+/// The packs that can be requested by name.
 pub(super) const PACKS: &[(&str, Files)] =
     &[("legal", files!["legal/contract.yaml", "legal/filler.yaml"])];
 
-/// The files of a pack that ships.
+/// The files of a pack of this program.
 pub(super) fn shipped_pack(name: &str) -> Option<Files> {
     let (_, files) = PACKS.iter().find(|(known, _)| *known == name)?;
     Some(files)

@@ -1,12 +1,12 @@
-//! The command in a comment: `/kelvin approve ID REASON` or `/kelvin reject ID REASON`, where the id of the request may be
-//! left out.
+//! The command in a comment: `/kelvin approve ID REASON` or `/kelvin reject ID REASON`, in which the id of the request
+//! may be omitted.
 
 use super::decide::Act;
 use super::request::ID;
 
-/// The longest reason that is kept, in characters.
+/// The maximum length of a stored reason, in characters.
 const REASON: usize = 500;
-/// The placeholder for a reason in the comment that asks. A comment that copies it gives no reason.
+/// The placeholder for a reason in the comment that asks for approval. A comment that copies it gives no reason.
 const PLACEHOLDER: &str = "REASON";
 
 /// The decision in a comment.
@@ -14,14 +14,14 @@ const PLACEHOLDER: &str = "REASON";
 pub struct ApprovalCommand {
     /// The act that the comment asks for.
     pub act: Act,
-    /// The id of the request that the comment names; none where it names none.
+    /// The id of the request in the comment; none if the comment has no id.
     pub names: Option<String>,
-    /// The reason; empty where it has no readable text.
+    /// The reason in the comment; empty if it has no readable text.
     pub reason: String,
 }
 
-/// The command in a comment; none where there is none. The command must be the whole first line: a quote of a command,
-/// or a command within or below a sentence does not count.
+/// The command in a comment; none if there is no command. The command must be the whole first line: a quoted command,
+/// or a command inside or below a sentence, does not count.
 pub fn read(body: &str) -> Option<ApprovalCommand> {
     let line = body.lines().next()?;
     let rest = line.strip_prefix("/kelvin")?;
@@ -57,10 +57,10 @@ fn is_id(word: &str) -> bool {
     word.len() == ID && word.bytes().all(is_digit)
 }
 
-/// Whether a reason says something to people: it has a visible letter or digit, and is not the placeholder
-/// of the comment that asks.
+/// Whether a reason has readable content: it has a visible letter or digit, and is not the placeholder of the comment
+/// that asks.
 fn says_something(reason: &str) -> bool {
-    // These are letters by their kind, but show nothing on the screen.
+    // These characters are letters according to Unicode, but they are invisible.
     let is_blank = |sign: char| matches!(sign, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}');
     let is_seen = |sign: char| sign.is_alphanumeric() && !is_blank(sign);
     reason.trim() != PLACEHOLDER && reason.chars().take(REASON).any(is_seen)

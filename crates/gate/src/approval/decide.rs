@@ -1,4 +1,4 @@
-//! Decides about a request, by what people did and what they are allowed to do.
+//! Decides about a request, by the actions of people and their rights.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,18 @@ use super::rules::{DeciderStanding, Rights, Rules};
 use super::{Approval, Decided, State};
 use kelvin_base::clock::of_seconds;
 
-/// An act on the pull request, as GitHub reports it.
+/// An action on the pull request, as GitHub reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deed {
     /// The person's name on GitHub.
     pub by: String,
-    /// Whether a person did it by hand, and not a bot or an app in a person's name.
+    /// Whether a person did it by hand, not a bot or an app in a person's name.
     pub is_person: bool,
     /// The time in seconds since the epoch, by GitHub's clock.
     pub at: i64,
     /// The act.
     pub act: Act,
-    /// The id of the request that a comment names; none where it names none, and for a label.
+    /// The id of the request in a comment; none if the comment has no id, and for a label.
     pub names: Option<String>,
     /// The reason in a comment.
     pub reason: String,
@@ -25,7 +25,7 @@ pub struct Deed {
     pub is_edited: bool,
 }
 
-/// The acts that can decide about a request.
+/// The actions that can decide about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// A comment that approves.
@@ -38,12 +38,12 @@ pub enum Act {
     Unlabel,
 }
 
-/// A request of another configuration about the same commit.
+/// A request for another configuration about the same commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherRequest {
     /// Its id.
     pub id: String,
-    /// When it was asked, in seconds since the epoch, by GitHub's clock.
+    /// The time of the request, in seconds since the epoch, by GitHub's clock.
     pub at: i64,
 }
 
@@ -52,7 +52,7 @@ pub struct OtherRequest {
 pub struct Facts {
     /// The id of the request.
     pub id: String,
-    /// When it was asked, in seconds since the epoch, by GitHub's clock.
+    /// The time of the request, in seconds since the epoch, by GitHub's clock.
     pub asked_at: i64,
     /// The other requests about the same commit.
     pub others: Vec<OtherRequest>,
@@ -62,11 +62,11 @@ pub struct Facts {
     pub authors: BTreeSet<String>,
     /// Whether the label that approves is on the pull request now.
     pub is_labelled: bool,
-    /// The acts of people, in the order in which they happened.
+    /// The actions of people, in the order in which they happened.
     pub deeds: Vec<Deed>,
 }
 
-/// The deeds that decide if their authors have the right to, and sentences about why the other deeds do not count.
+/// The actions that decide if their authors have the right to, and sentences about why the other actions do not count.
 pub fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, Vec<String>) {
     let deadline = facts.asked_at.saturating_add(rules.timeout_s);
     let last_unlabel = facts
@@ -78,7 +78,7 @@ pub fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, Vec<Stri
     for (at, deed) in facts.deeds.iter().enumerate() {
         let is_label = match deed.act {
             Act::Unlabel => continue,
-            // A label is either there or not: how often it was added before does not matter.
+            // A label is either present or not: how often it was added before does not matter.
             Act::Label if last_label != Some(at) => continue,
             Act::Label if rules.label.is_none() => continue,
             Act::Label => true,
@@ -89,8 +89,8 @@ pub fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, Vec<Stri
         if is_of_another && names != Some(&*facts.id) {
             continue;
         }
-        // A deed that names no request is about the only one that was open then. If several were open, nobody knows
-        // which one the person had read. A rejection must never be ignored, so it counts for all of them.
+        // An action that names no request belongs to the only request that was open at that time. If several were open,
+        // nobody knows which one the person had read. A rejection must never be ignored, so it counts for all of them.
         let waiting = facts.others.iter().filter(|other| other.at <= deed.at);
         let is_unclear = names.is_none() && deed.act != Act::Reject && waiting.count() > 0;
         let is_author = || facts.authors.contains(&deed.by.to_lowercase());
@@ -141,8 +141,8 @@ pub fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, Vec<Stri
     (found, ignored)
 }
 
-/// Decides. A rejection counts more than an approval, whichever came first: where two people with the right to decide
-/// disagree, there is no agreement. Of several equal decisions the first one counts.
+/// Decides about the request. A rejection is stronger than an approval, whichever came first: if two people with the
+/// right to decide disagree, there is no agreement. Among several equal decisions the first one counts.
 pub fn decide(approval: &mut Approval, facts: &Facts, rights: &BTreeMap<String, Rights>) {
     let rules = approval.rules.clone();
     let (found, ignored) = eligible(&rules, facts);

@@ -1,6 +1,5 @@
-//! Whether a person with the right to do so has approved a regression. The facts from GitHub come in as values, and the
-//! decision is made from them alone, anew in every run: a deleted comment, a removed label and a lost right
-//! do not count.
+//! Whether a person with the right to do so has approved a regression. The facts from GitHub are passed in as values,
+//! and each run decides again from these facts only: a deleted comment, a removed label or a lost right does not count.
 
 mod command;
 mod decide;
@@ -86,7 +85,7 @@ pub struct Decided {
 }
 
 impl Approval {
-    /// A request without a decision that was not asked anywhere yet.
+    /// A request without a decision that was not published anywhere yet.
     pub fn pending(request: Request, rules: Rules, last_good: String) -> Self {
         Self {
             state: State::Pending,
@@ -104,7 +103,7 @@ impl Approval {
         }
     }
 
-    /// The same request, with the pull request on which it is asked.
+    /// The same request, with the pull request on which it is published.
     #[must_use]
     pub fn asked_on(mut self, origin: Origin) -> Self {
         self.id = self.request.id(Some(&origin));

@@ -1,4 +1,4 @@
-//! The regressions that are approved: the metrics and the cases, each with the size of its drop.
+//! The regressions that an approval covers: the metrics and the cases, each with the size of its drop.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,8 +43,8 @@ pub struct Regressed {
 ///
 /// # Errors
 ///
-/// The reason for which the verdict fails and that nobody can approve: an unmeasured value is unknown, and an
-/// approval needs known values.
+/// The reason why the verdict fails although nobody can approve it: an unmeasured value is unknown, and an approval
+/// needs known values.
 pub fn regressed(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regressed>, String> {
     let mut found = Vec::new();
     let failing = verdict
@@ -97,7 +97,7 @@ pub fn regressed(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regress
                     suspected: false,
                 }));
             }
-            // Another answer than the one that was approved is another case; one that is gone is not known.
+            // An answer other than the approved one counts as another case; a missing answer is unknown.
             (ReasonCode::OtherAnswers, _) if verdict.answers.values().all(|all| all.gone == 0) => {
                 for (probe, changed) in &verdict.answers {
                     if changed.other > MOST {
@@ -136,8 +136,8 @@ pub fn regressed(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regress
     Ok(found)
 }
 
-/// The regressions of `now` that are not among the requested ones; empty where all are. A metric that fell further
-/// than before by more than the gate's tolerance for noise is another regression.
+/// The regressions of `now` that are not among the requested ones; empty if all of them are. If a metric dropped
+/// further than before by more than the gate's tolerance for noise, it is another regression.
 pub fn beyond<'a>(asked: &[Regressed], now: &'a [Regressed]) -> Vec<&'a Regressed> {
     let is_covered = |one: &Regressed| {
         asked.iter().any(|other| {
@@ -157,7 +157,7 @@ pub fn beyond<'a>(asked: &[Regressed], now: &'a [Regressed]) -> Vec<&'a Regresse
     now.iter().filter(|one| !is_covered(one)).collect()
 }
 
-/// Rounds to four decimals: people approve the values that they are shown.
+/// Rounds to four decimals: people approve the values that they see.
 fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }

@@ -1,4 +1,4 @@
-//! The request for a decision: the facts that it is bound to, and the hidden line by which it is found again.
+//! The request for a decision: the facts on which it depends, and the hidden line by which it is found again.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,11 +9,11 @@ use super::super::verdict::Word;
 use super::regressions::{self, Regressed};
 use kelvin_base::digest::Fields;
 
-/// The version of the hidden line. A line of another version is ignored: its request is asked anew.
+/// The version of the hidden line. A line of another version is ignored, and its request is made again.
 const VERSION: u32 = 1;
-/// The number of digits of the id of a request.
+/// The number of digits in the id of a request.
 pub(super) const ID: usize = 12;
-/// The longest hidden line; a comment also needs space for its text.
+/// The maximum length of the hidden line; a comment also needs space for its text.
 const MOST: usize = 40_000;
 
 /// What somebody is asked to decide about. Whoever decides decides about this and nothing else.
@@ -43,7 +43,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Whether both are of the same configuration: two files may have the same name of a configuration.
+    /// Whether both belong to the same configuration file: two files may have the same configuration name.
     pub fn is_of(&self, other: &Self) -> bool {
         self.key == other.key && self.config == other.config
     }
@@ -58,8 +58,8 @@ struct HiddenLine {
 }
 
 impl Request {
-    /// The id by which people name the request. Two requests share it only if they have the same content and the same
-    /// configuration: two configurations with the same regression need two decisions.
+    /// The id that people use for the request. Two requests have the same id only if they have the same content and the
+    /// same configuration: two configurations with the same regression need two decisions.
     pub fn id(&self, origin: Option<&Origin>) -> String {
         let of_origin = |field: fn(&Origin) -> &str| origin.map_or("", field);
         let mut fields = Fields::of("kelvin/approval/v2")
@@ -76,7 +76,7 @@ impl Request {
         fields.digest().short(ID)
     }
 
-    /// The finding of the gate, even if it was approved since: a regression, or a suspected one where all of it is only
+    /// The finding of the gate, even if it was approved later: a regression, or a suspected one if all of it is only
     /// suspected.
     pub fn found(&self) -> Word {
         match self.regressions.iter().all(|one| one.suspected) {
@@ -85,8 +85,8 @@ impl Request {
         }
     }
 
-    /// Whether a decision about this request also decides about the current findings. `base`: whether the base
-    /// has to be the same; after the merge it is another one.
+    /// Whether a decision about this request also covers the current findings. `base`: whether the base has to be the
+    /// same; after the merge it is another one.
     pub fn covers(&self, now: &Self, base: bool) -> bool {
         self.head == now.head
             && (!base || self.base == now.base)
@@ -98,7 +98,7 @@ impl Request {
 ///
 /// # Errors
 ///
-/// Where it would be too long for a comment.
+/// Fails if it would be too long for a comment.
 pub fn write(request: &Request, origin: &Origin) -> Result<String, String> {
     let line = HiddenLine {
         version: VERSION,
@@ -106,7 +106,7 @@ pub fn write(request: &Request, origin: &Origin) -> Result<String, String> {
         origin: origin.clone(),
     };
     let text = serde_json::to_vec(&line).map_err(|error| error.to_string())?;
-    // The alphabet of the encoding contains neither `--` nor `>`, so no name can end the line.
+    // The encoding contains neither `--` nor `>`, so no name can end the HTML comment.
     let line = format!("<!-- kelvin-approval {} -->\n", STANDARD.encode(text));
     match line.len() <= MOST {
         true => Ok(line),
@@ -114,7 +114,7 @@ pub fn write(request: &Request, origin: &Origin) -> Result<String, String> {
     }
 }
 
-/// The request at the beginning of a comment; none where the comment does not begin with one.
+/// The request at the beginning of a comment; none if the comment does not begin with one.
 pub fn read(body: &str) -> Option<(Request, Origin)> {
     let line = body.lines().next()?.trim_end();
     let text = line

@@ -1,4 +1,4 @@
-//! Who may decide, and how: the rules of the base branch, and the rights of a person by GitHub.
+//! Who may decide, and how: the rules of the base branch, and a person's rights on GitHub.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use kelvin_record::approval::{ApprovalSettings, ApprovalWay, WRITERS};
 
-/// Why somebody whom the rules do not name may not decide.
+/// Why a person whom the rules do not name may not decide.
 const UNNAMED: &str = "is not one of those who may decide (`gate.approval.by`)";
 
 /// The rules of a request.
@@ -38,12 +38,12 @@ impl From<&ApprovalSettings> for Rules {
     }
 }
 
-/// The current rights of a person by GitHub; each part may be unavailable.
+/// The current rights of a person on GitHub; each part may be unavailable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rights {
     /// `admin`, `maintain`, `write`, `triage`, `read` or `none`.
     pub permission: Result<String, String>,
-    /// Whether the person is in each team that was asked about, by `org/team`.
+    /// Whether the person is a member of each requested team, by `org/team`.
     pub teams: BTreeMap<String, Result<bool, String>>,
 }
 
@@ -73,8 +73,8 @@ impl Rules {
         self.names(login) || self.teams().next().is_some()
     }
 
-    /// Whether a person may decide. A person without the right to push may not decide, whatever the
-    /// configuration says: names of people who were removed from a repository often stay in its files.
+    /// Whether a person may decide. A person without the right to push may never decide, even if the configuration
+    /// names this person: names of people who were removed from a repository often remain in its files.
     pub(super) fn standing(&self, login: &str, rights: Option<&Rights>) -> DeciderStanding {
         if !self.may_name(login) {
             return DeciderStanding::MayNot(UNNAMED.to_owned());

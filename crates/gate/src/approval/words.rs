@@ -1,11 +1,11 @@
-//! The text of a request for people.
+//! The texts of a request for approval.
 
 use std::fmt::Write as _;
 
 use super::{Approval, State};
 use kelvin_record::approval::WRITERS;
 
-/// The number of regressions that one sentence names.
+/// How many regressions one sentence names at most.
 const NAMED: usize = 3;
 
 pub(super) fn sentence(approval: &Approval) -> String {
@@ -82,7 +82,7 @@ pub(super) fn who(approval: &Approval) -> String {
 }
 
 pub(super) fn how(approval: &Approval) -> String {
-    // Without a pull request to ask on, there is no request to name.
+    // Without a pull request, there is no request to name.
     let id = match approval.origin {
         Some(_) => format!("{} ", approval.id),
         None => String::new(),

@@ -1,4 +1,4 @@
-//! The figures beside a verdict, and the cases that a drop comes from.
+//! The figures shown with a verdict, and the cases that caused a drop.
 
 use super::{Assembly, MetricFinding};
 use crate::compare::{MetricPair, loss};
@@ -10,7 +10,7 @@ use crate::unpaired;
 use crate::verdict::{Cause, CellCounts, Driver, MetricVerdict, SwapsVerdict};
 use kelvin_record::Direction;
 
-/// The most cases that are named as the source of a drop, and the most variants of each.
+/// How many cases are named as the cause of a drop at most, and how many variants of each.
 const MOST_DRIVERS: usize = 3;
 const MOST_VARIANTS: usize = 5;
 
@@ -27,7 +27,7 @@ impl Assembly<'_> {
         look: Option<&Look>,
         found: &MetricFinding,
     ) -> MetricVerdict {
-        // This turns a loss back into the value: the same function turns both ways.
+        // `loss` also converts a loss back into the value.
         let value = |turned: f64| loss(pair.direction, turned);
         let names: Vec<&str> = match self.unpaired.get(id).filter(|_| found.unpaired) {
             Some(seen) => seen.names.iter().map(String::as_str).collect(),
@@ -38,7 +38,7 @@ impl Assembly<'_> {
                 .map(|(name, _)| *name)
                 .collect(),
         };
-        // A metric that its swaps decide, or that is shown only, has no look and can be compared all the same.
+        // A metric that is decided by its swaps, or that is only shown, has no look but can still be compared.
         let is_looked_at = self.decisions.contains_key(id) || self.incomparable.is_some();
         let common = match look {
             Some(look) => Some((look.base, look.head)),
@@ -105,13 +105,13 @@ fn swaps(decision: &TypeDecision) -> SwapsVerdict {
     }
 }
 
-/// Replaces a figure that differs from 0 only by rounding by 0.
+/// Replaces a figure that differs from 0 only by rounding with 0.
 fn rounded(figure: Option<f64>) -> Option<f64> {
     figure.map(|figure| if figure.abs() < ROUNDING { 0.0 } else { figure })
 }
 
-/// The mean losses over the cells that both sides measured; none where these are all cells, so that the values of the
-/// reports hold. Without this, cases that a change adds would move a figure although no case has moved.
+/// The mean losses over the cells that both sides measured; none if these are all cells, so that the values in the
+/// reports can be used. Without this, cases that a change adds would change a figure although no case has changed.
 fn means_of_both(pair: &MetricPair<'_>) -> Option<(f64, f64)> {
     let metric = gated_metric(pair, 0.0, (&[], &|_| false));
     let (base, head) = look::means(&metric.cases)?;
@@ -122,7 +122,7 @@ fn means_of_both(pair: &MetricPair<'_>) -> Option<(f64, f64)> {
     (!are_all).then_some((base, head))
 }
 
-/// How much worse the head is, by the values in the two reports.
+/// How much worse the head is, according to the values in the two reports.
 pub(super) fn drop_of_values(pair: &MetricPair<'_>) -> Option<f64> {
     Some(loss(pair.direction, pair.head?) - loss(pair.direction, pair.base?))
 }

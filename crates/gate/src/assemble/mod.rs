@@ -1,4 +1,4 @@
-//! From decisions to the verdict: the meaning of each metric's outcome under the policy.
+//! Makes the verdict from decisions: what each metric's outcome means under the policy.
 
 mod figures;
 mod turnover;
@@ -19,10 +19,10 @@ use super::verdict::{Urgency, Verdict, Word};
 use crate::compare::{CasePair, Change, Comparison, MetricPair, Presence, loss};
 use kelvin_record::{Direction, Nouns, probe_of};
 
-/// Everything a verdict is made from.
+/// The inputs from which a verdict is made.
 pub(super) struct Assembly<'a> {
     pub(super) policy: &'a Policy,
-    /// Why the two sides cannot be compared; none where they can.
+    /// Why the two sides cannot be compared; none if they can.
     pub(super) incomparable: Option<&'a str>,
     pub(super) comparison: &'a Comparison<'a>,
     /// The decision for every metric that has cells.
@@ -35,12 +35,12 @@ pub(super) struct Assembly<'a> {
     pub(super) ran_unpaired: bool,
 }
 
-/// The result for one metric, before it is put in words.
+/// The result for one metric, before it is expressed in words.
 struct MetricFinding {
     word: Word,
     cause: Cause,
     why: Option<String>,
-    /// Whether it was found in the cases of the same name, and not in the pairs.
+    /// Whether the drop was found in the cases with the same name, not in the pairs.
     unpaired: bool,
 }
 
@@ -87,7 +87,7 @@ impl Assembly<'_> {
         let answers = self.answers();
         let others = answers.values().filter(|_| self.policy.same_answers);
         let others: Vec<String> = others.filter_map(ChangedAnswers::sentence).collect();
-        // Answers that nobody has compared are not the same ones.
+        // Answers that nobody has compared do not count as equal.
         let own = self.comparison.own_probes.iter();
         let lacking =
             own.filter(|probe| self.policy.same_answers && !answers.contains_key(**probe));
@@ -109,7 +109,7 @@ impl Assembly<'_> {
             .filter(|metric| metric.policy == Attention::Gate)
             .map(|metric| metric.verdict)
             .collect();
-        // An answer of the pipeline alone says nothing of its content.
+        // The fact that the pipeline answered does not mean that the answer is right.
         let only_failures = metrics
             .iter()
             .filter(|(_, metric)| metric.policy == Attention::Gate)
@@ -117,7 +117,7 @@ impl Assembly<'_> {
         if only_failures {
             reasons.push((Rank::of(Urgency::Doubt), nothing_gated()));
         }
-        // The order is failures, warnings, the rest; within each the most important first, and stable.
+        // The order is failures, warnings, others; within each group the most important first, and stable.
         let effect = |reason: &Reason| reason.effect.map_or(2, |effect| effect as u8);
         reasons.sort_by(|(one, a), (other, b)| {
             effect(a).cmp(&effect(b)).then_with(|| one.order(other))
@@ -334,7 +334,7 @@ impl Assembly<'_> {
     }
 }
 
-/// New items that never meet a demand for every item. They have no base, so they fail nothing.
+/// New items that do not meet a requirement for every item. They have no base, so they do not fail the gate.
 fn added_broken(id: &str, pair: &MetricPair<'_>) -> Option<Reason> {
     let worst = match pair.direction {
         Direction::Higher => pair.range.low,
@@ -401,7 +401,7 @@ fn seen(look: &Look) -> MetricFinding {
     }
 }
 
-/// The reason where no metric is gated, which is never a pass.
+/// The reason if no metric is gated, which never passes.
 fn nothing_gated() -> Reason {
     Reason {
         code: ReasonCode::NothingGated,
@@ -411,7 +411,7 @@ fn nothing_gated() -> Reason {
     }
 }
 
-/// The worst word of the gated metrics; a new metric counts only where there are no others.
+/// The worst word of the gated metrics; a new metric counts only if there are no others.
 fn worst(words: &[Word]) -> Word {
     let old = words.iter().filter(|word| **word != Word::NoBaseline).max();
     match old {

@@ -13,7 +13,7 @@ use crate::unpaired::{has_turned, is_thin};
 use crate::verdict::{Cause, Reason, ReasonCode, Word};
 
 impl Assembly<'_> {
-    /// The finding from the pairs, unless more was lost than is allowed, or the cases of the same name are worse.
+    /// The finding from the pairs, unless more was lost than is allowed, or the cases with the same name are worse.
     pub(super) fn with_turnover(
         &self,
         id: &str,
@@ -45,7 +45,7 @@ impl Assembly<'_> {
                 unpaired: false,
             };
         }
-        // Where nothing can be paired, only the cases of the same name are left.
+        // If no cells can be paired, only the cases with the same name are left.
         let whole = &pair.coverage.whole;
         let is_alone = whole.paired == 0 && whole.base > 0;
         match seen.map(|seen| seen.look.reason) {
@@ -64,8 +64,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// A finding where many more items were lost than won, so that noise cannot explain it, even if the mean hardly
-    /// drops.
+    /// A finding if many more items were lost than won, so that noise cannot explain it, even if the mean hardly drops.
     fn by_items(
         &self,
         id: &str,
@@ -115,7 +114,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Why too little of a metric was measured; none where enough was.
+    /// Why too little of a metric was measured; none if enough was.
     fn too_little(&self, pair: &MetricPair<'_>) -> Option<(Cause, String)> {
         let coverage = &pair.coverage;
         if !coverage.withdrawn_types.is_empty() {
@@ -140,7 +139,7 @@ impl Assembly<'_> {
             .find(|(_, extent)| extent.misses_more_than(most))?;
         let (lost, of) = extent.missing();
         let text = losses::missing((lost, of), of_type, most, &coverage.withdrawn_kinds);
-        // Where nothing is left, the probe knows why, and that is what a reader has to know.
+        // If no cells are left, the probe knows the reason, and the reader has to know this reason.
         let text = match pair.reason.filter(|_| lost == of && of_type.is_none()) {
             Some(why) => format!("{text}; {why}"),
             None => text,
@@ -148,7 +147,7 @@ impl Assembly<'_> {
         Some((Cause::Coverage, text))
     }
 
-    /// How the look at the cases of the same name ended.
+    /// How the look at the cases with the same name ended.
     pub(super) const fn ending(&self) -> LooksEnding {
         match self.ran_unpaired {
             true => LooksEnding::StillOpen,
@@ -156,8 +155,8 @@ impl Assembly<'_> {
         }
     }
 
-    /// Further reasons beside that of a metric: the values that it was judged without, and the inputs that
-    /// changed.
+    /// More reasons about a metric, besides its own: the values that are missing from its judgement, and the inputs
+    /// that changed.
     pub(super) fn beside(&self, id: &str, policy: Attention, subject: &Subject<'_>) -> Vec<Reason> {
         let mut beside = Vec::new();
         let mut tell = |code, effect, text| {
@@ -179,7 +178,7 @@ impl Assembly<'_> {
             return beside;
         }
         let effect = match policy {
-            // In this case the metric's own reason says it.
+            // If an edit is the cause, the metric's own reason already says so.
             _ if verdict.cause == Cause::Edited => return beside,
             _ if !is_thin(pair) => None,
             Attention::Gate => Some(self.policy.on_edited),

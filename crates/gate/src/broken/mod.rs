@@ -1,9 +1,9 @@
-//! Finds single cases that broke completely: in a mean over fifty cases such a case does not show.
+//! Finds single cases that broke completely: the mean over fifty cases does not show one such case.
 //!
-//! The evidence is an e-value (Vovk and Wang, "E-values: calibration, combination and
-//! applications", Annals of Statistics 49, 2021): how much better the runs of the case fit the hypothesis that
-//! it is broken than its usual noise. It may be computed after every run. Where no case can be run again, the
-//! evidence of all cases counts together (`together`).
+//! The evidence is an e-value (Vovk and Wang, "E-values: calibration, combination and applications", Annals of
+//! Statistics 49, 2021): the ratio of how well two hypotheses explain the runs of the case, namely that it is broken,
+//! and that there is only its usual noise. It may be computed after every run. If no case can be run again, the
+//! evidence of all cases is combined (`together`).
 
 mod together;
 
@@ -16,27 +16,27 @@ const BAD: f64 = 0.5;
 /// Fewer base runs than this say too little about the noise of the case.
 const FEWEST_BASE_RUNS: usize = 3;
 
-/// The most runs of a case. At a noise of 0.15, one case of two hundred takes so many runs.
+/// The maximum number of runs of a case. At a noise of 0.15, one case of two hundred needs this many runs.
 const MOST_RUNS: usize = 12;
 
 /// The probability of a false alarm over all cases of all gated metrics.
 pub(super) const ALPHA: f64 = 0.02;
 
-/// The probability of a false alarm in saying that a case may be broken.
+/// The probability of a false alarm when a case is reported as possibly broken.
 const ALPHA_OF_DOUBT: f64 = 0.05;
 
 /// The parameters of a Beta distribution for the share of bad runs of a broken case.
 const BROKEN: (f64, f64) = (9.0, 1.0);
 
-/// The number of runs as which the noise of all cases together counts in the expectation for one case.
+/// How many runs the noise of all cases counts as in the estimate for one case.
 const PRIOR_WEIGHT: f64 = 6.0;
 
 /// The finding for a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BrokenFinding {
-    /// The case is not broken: its first run is not bad enough, or its further runs fit its noise.
+    /// The case is not broken: its first run is not bad enough, or its later runs are explained by noise.
     Clear,
-    /// The case must be run this often in all before more can be said.
+    /// The case must be run this often in total before more can be said.
     Rerun(usize),
     /// The case is broken.
     Broken {
@@ -45,7 +45,7 @@ pub enum BrokenFinding {
         /// How many runs there were.
         runs: usize,
     },
-    /// The case may be broken, and more cannot be found out: there are too few base runs, or the head was run often
+    /// The case may be broken, but this cannot be decided: there are too few base runs, or the head was run often
     /// enough.
     Suspected {
         /// How many of the runs were bad.
@@ -55,20 +55,20 @@ pub enum BrokenFinding {
     },
 }
 
-/// The demand on the cases of a metric.
+/// The requirement for the cases of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
-    /// The scale of the metric, as [`scale`] finds it.
+    /// The scale of the metric, computed by [`scale`].
     pub scale: f64,
-    /// Whether the configuration demands the metric of every case: then one good run shows that it held on the base.
+    /// Whether the configuration requires the metric of every case: then one good run shows that the base met it.
     pub is_declared: bool,
-    /// Whether the values come from ranks: a fall from rank 1 to 2 halves a reciprocal rank, but nothing broke. A case
-    /// is lost if it has the worst value, and that is never certain.
+    /// Whether the values come from ranks: a change from rank 1 to 2 halves a reciprocal rank, but the case is not
+    /// broken. A case counts as lost if it has the worst value, and that is never certain.
     pub by_rank: bool,
 }
 
 impl Default for Demand {
-    /// A share of which nothing is demanded.
+    /// A share without any requirement.
     fn default() -> Self {
         Self {
             scale: 1.0,
@@ -78,8 +78,9 @@ impl Default for Demand {
     }
 }
 
-/// How far the best value of a metric is from the worst one. Where its range is open, that is 1 if all values lie between 0
-/// and 1, and infinite otherwise: nobody can say how many more seconds are half of the scale, so no case breaks by them.
+/// The distance between the best and the worst value of a metric. If its range is open, that is 1 if all values are
+/// between 0 and 1, and infinite otherwise: nobody can say how many seconds are half of the scale, so no case breaks
+/// because of them.
 pub fn scale(cases: &[PairedCase], widest: f64) -> f64 {
     if widest.is_finite() {
         return widest;
@@ -97,13 +98,13 @@ pub fn scale(cases: &[PairedCase], widest: f64) -> f64 {
 pub struct UsualBreaks {
     /// The usual rate of bad runs.
     rate: f64,
-    /// The logarithm of the e-value from which a case is called broken.
+    /// The logarithm of the e-value from which a case counts as broken.
     enough: f64,
-    /// Whether the pipeline is declared deterministic: then one run tells.
+    /// Whether the pipeline is declared deterministic: then one run is enough.
     deterministic: bool,
     /// How many metrics are gated.
     gated: usize,
-    /// Whether stored reports of the base show that repeats are not independent runs: then nothing is certain.
+    /// Whether stored reports of the base show that repeats are not independent runs: then no result is certain.
     are_kept: bool,
     /// The logarithm of the e-value from which a case is reported as possibly broken.
     doubtful: f64,
@@ -115,14 +116,14 @@ struct BadRuns {
     base: usize,
     bad_base: usize,
     head: Vec<bool>,
-    /// Whether the head gave no value at all where the base gave one.
+    /// Whether the head gave no value at all but the base gave one.
     is_unanswered: bool,
-    /// Whether the first run of the head is better than the base by as much as a bad one is worse.
+    /// Whether the first run of the head is better than the base by as much as a bad run is worse.
     is_better: bool,
 }
 
 impl UsualBreaks {
-    /// Learns the usual noise from the base runs of all cases.
+    /// Estimates the usual noise from the base runs of all cases.
     pub fn of(cases: &[PairedCase], gated: usize, (deterministic, demand): (bool, Demand)) -> Self {
         let (mut bad, mut runs, mut count) = (0, 0, 0_usize);
         let mut better = 0;
@@ -136,8 +137,8 @@ impl UsualBreaks {
         }
         let hypotheses = (count.max(1) * gated.max(1)) as f64;
         Self {
-            // Half a bad run in one additional run: a rate of 0 would turn the first bad run into a certainty. Where
-            // the base was not repeated, the cases that got better count, since noise makes as many cases better as
+            // One additional run counts as half bad: a rate of 0 would turn the first bad run into a certainty. If the
+            // base was not repeated, the cases that got better are counted, since noise makes as many cases better as
             // worse.
             rate: match runs {
                 0 => (better as f64 + 0.5) / (count as f64 + 1.0),
@@ -160,8 +161,8 @@ impl UsualBreaks {
         if runs.head.first() != Some(&true) {
             return BrokenFinding::Clear;
         }
-        // The rows of one name may stand in a file in an order of their own, the bad ones first on both sides. So what the
-        // first runs say of a case, all of its runs have to say too.
+        // The rows with one name may be sorted in a file, the bad ones first on both sides. So a conclusion from the
+        // first runs of a case has to agree with all of its runs.
         let all_bad = runs.head.iter().filter(|is_bad| **is_bad).count();
         let all_runs = runs.head.len();
         if all_bad * runs.base <= runs.bad_base * all_runs {
@@ -173,8 +174,8 @@ impl UsualBreaks {
         if self.log_e_value(&runs, all_bad, all_runs) < 0.0 {
             return BrokenFinding::Clear;
         }
-        // What the configuration demands, and that there is an answer at all, is known to hold on the base after one
-        // good run.
+        // After one good run, it is known that the base met the requirements of the configuration, and that it gave an
+        // answer.
         let is_demanded = self.demand.is_declared || runs.is_unanswered;
         let fewest = if is_demanded { 1 } else { FEWEST_BASE_RUNS };
         let is_known = !self.are_kept && runs.base >= fewest;
@@ -196,11 +197,11 @@ impl UsualBreaks {
             }
         }
         let so_far = runs.head.len();
-        // Asks for no more runs than would settle the matter if all of them were bad.
+        // Requests no more runs than would be enough if all of them were bad.
         let settled = (so_far + 1..=MOST_RUNS)
             .find(|all| self.log_e_value(&runs, bad + all - so_far, *all) >= self.enough);
         match settled {
-            // Failed runs count as runs: asking for them again gives no value.
+            // Failed runs count as runs: repeating them gives no value.
             Some(all) if may_rerun && is_known && case.head_runs() < all => {
                 BrokenFinding::Rerun(all)
             }
@@ -223,7 +224,7 @@ impl UsualBreaks {
 }
 
 impl BadRuns {
-    /// None where the base has no value. A run of the head without a value is bad.
+    /// None if the base has no value. A run of the head without a value is bad.
     fn of(case: &PairedCase, demand: Demand) -> Option<Self> {
         let (paired, lost) = pair(std::slice::from_ref(case));
         let Some(paired) = paired.first() else {
@@ -253,7 +254,7 @@ impl BadRuns {
     /// The runs of a case without any value on the head.
     fn unanswered(case: &PairedCase, demand: Demand) -> Option<Self> {
         let base = case.cells.iter().map(|cell| cell.base.runs()).max()?;
-        // A value from ranks is missing where nothing was found to rank, which is reported as a failure.
+        // A value from ranks is missing if there were no hits to rank, which is reported as a failure.
         (!demand.by_rank).then(|| Self {
             base,
             bad_base: 0,
@@ -264,7 +265,7 @@ impl BadRuns {
     }
 }
 
-/// Whether the head gave no value at all where the base gave one.
+/// Whether the head gave no value at all but the base gave one.
 pub(super) fn is_unanswered(case: &PairedCase) -> bool {
     let (paired, lost) = pair(std::slice::from_ref(case));
     paired.is_empty() && !lost.is_empty()

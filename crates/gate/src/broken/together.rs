@@ -1,17 +1,17 @@
-//! What all cases say together, where none of them can be run again: two cases that never pass any more are more than two
-//! pieces of bad luck, even if neither of them is certain by itself.
+//! Combines the evidence of all cases if none of them can be run again: two cases that never pass any more are not just
+//! bad luck, even if neither of them alone is certain.
 //!
-//! If nothing has changed, each run of a case could as well have been one of the other side. So the runs of every case are
-//! exchanged between the sides in every way (a permutation test within the cases, which holds for any noise, also for noise
-//! that differs from case to case), and the evidence as it is has to be larger than chance makes it. The evidence is the
-//! likelihood ratio of a suite in which one case is broken on average: each case is broken with probability 1 / N, and its
-//! own ratio is the e-value of the guard.
+//! If nothing has changed, each run of a case could equally be a run of the other side. So the runs of every case are
+//! exchanged between the sides in every way (a permutation test within the cases, which is valid for any noise, even if
+//! it differs from case to case). The observed evidence has to be larger than what chance produces. The evidence is the
+//! likelihood ratio of a suite in which one case is broken on average: each case is broken with probability 1 / N, and
+//! its own ratio is the e-value of the guard.
 
 use super::{ALPHA, BAD, BadRuns, BrokenFinding, FEWEST_BASE_RUNS, UsualBreaks};
 use crate::look::{GUARD, PairedCase, pair};
 
-/// How many steps the logarithm of a ratio of e has. The evidence is a whole number of steps, so that the distribution of its
-/// sum is exact.
+/// How many steps the logarithm has for a ratio of e. The evidence is a whole number of steps, so that the distribution
+/// of its sum is exact.
 const STEPS: f64 = 32.0;
 
 /// The runs of one case on both sides.
@@ -19,13 +19,13 @@ struct ExchangedCase {
     place: usize,
     /// How often the base was run, and how many of these runs were bad.
     base: (usize, usize),
-    /// The same of the head.
+    /// How often the head was run, and how many of these runs were bad.
     head: (usize, usize),
 }
 
 impl UsualBreaks {
-    /// The cases that broke, by index, judged together by one look: those of which every run of the head is bad, if chance makes
-    /// as much evidence too rarely. A case with few runs on a side says nothing.
+    /// The indices of the broken cases, judged together in one look: the cases in which every run of the head is bad,
+    /// if chance rarely produces so much evidence. From a case with few runs on a side no conclusion is possible.
     pub fn together(&self, cases: &[PairedCase]) -> Vec<(usize, BrokenFinding)> {
         if self.deterministic || self.are_kept || self.demand.by_rank {
             return Vec::new();
@@ -47,12 +47,12 @@ impl UsualBreaks {
     }
 
     /// The cases with enough runs on both sides. A run is bad if it is worse than the best run of either side, so that
-    /// exchanged runs are as bad as before.
+    /// a run is equally bad after an exchange.
     fn exchanged(&self, cases: &[PairedCase]) -> Vec<ExchangedCase> {
         let (paired, _) = pair(cases);
         let of_case = |paired: &crate::look::Paired| {
             let (base, head) = paired.sides();
-            // Reports of other days are no runs that could as well be those of today.
+            // Reports of other days cannot be exchanged with runs of today.
             if !base.is_of_one_report() {
                 return None;
             }
@@ -79,7 +79,7 @@ impl UsualBreaks {
         paired.iter().filter_map(of_case).collect()
     }
 
-    /// The usual noise by the runs of both sides, which stays the same when runs are exchanged.
+    /// The usual noise from the runs of both sides; it does not change when runs are exchanged.
     fn of_both_sides(&self, all: &[ExchangedCase]) -> Self {
         let bad: usize = all.iter().map(|case| case.base.1 + case.head.1).sum();
         let runs: usize = all.iter().map(|case| case.base.0 + case.head.0).sum();
@@ -89,7 +89,7 @@ impl UsualBreaks {
         }
     }
 
-    /// The evidence of one case among so many, in steps; negative where its runs fit its noise better.
+    /// The evidence of one case among this many, in steps; negative if its noise explains its runs better.
     fn evidence(&self, case: &ExchangedCase, count: usize) -> i64 {
         let seen = BadRuns {
             base: case.base.0,
@@ -103,9 +103,9 @@ impl UsualBreaks {
         (ratio.ln() * STEPS).round() as i64
     }
 
-    /// How likely chance makes at least as much evidence.
+    /// The probability that chance produces at least as much evidence.
     fn chance(&self, all: &[ExchangedCase]) -> f64 {
-        // What is left to reach, counted from the least evidence that the exchanged runs can make.
+        // The sum that must be reached, counted from the lowest evidence that exchanged runs can produce.
         let mut asked = 0_i64;
         let mut likely = vec![1.0];
         for case in all {
@@ -142,7 +142,7 @@ impl UsualBreaks {
     }
 }
 
-/// In how many ways some of all can be chosen.
+/// The number of ways to choose `some` of `all`.
 fn ways(all: usize, some: usize) -> f64 {
     (0..some)
         .map(|at| (all - at) as f64 / (at + 1) as f64)

@@ -1,4 +1,4 @@
-//! The answers of two sides, paired by item and, for variants, by input. No figure is made of them here.
+//! The answers of two sides, paired by item and, for variants, by input. No figures are computed from them here.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,31 +12,31 @@ use kelvin_record::{Answer, AnsweredInput, AnsweredItem, ComparedItem, Nouns, Se
 pub struct AnswerPairs {
     /// The words for one item and for several items.
     pub nouns: Nouns,
-    /// The types of evidence that both sides declare, each with the metric that it is gated by.
+    /// The types of evidence that both sides declare, each with its gated metric.
     pub types: Vec<(String, String)>,
     /// The items whose input is the same on both sides, by name.
     pub items: Vec<ItemAnswers>,
 }
 
-/// The fields beside what is compared of an answer, for each of the first answers.
+/// The other output fields, for each of the first answers.
 pub type FieldsBeside = Vec<BTreeMap<String, String>>;
 
-/// The answers to one item on the base and on the head; none where a run failed.
+/// The answers to one item on the base and on the head; none if a run failed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ItemAnswers {
     /// The name of the item.
     pub name: String,
-    /// What was asked, for people.
+    /// The question, for people.
     pub asked: Option<String>,
-    /// The answer that the head expects, for people.
+    /// The answer that the head expects, as a text for people.
     pub expected: Option<String>,
-    /// The answers to the item as it is.
+    /// The answers to the unchanged item.
     pub itself: (Vec<Option<Answer>>, Vec<Option<Answer>>),
-    /// What the first of these answers say beside what is compared, by field, for people.
+    /// The other output fields of the first answers, as texts for people.
     pub beside: (FieldsBeside, FieldsBeside),
-    /// The answers to the variants of both sides that should be answered like the item, run after run.
+    /// The answers to the variants of both sides that should get the same answer as the item, repeat by repeat.
     pub own: (Vec<Option<Answer>>, Vec<Option<Answer>>),
-    /// The names of these variants on the base and on the head.
+    /// The names of the variants that should get the same answer as the item, on the base and on the head.
     pub own_names: (Vec<String>, Vec<String>),
     /// The answers to the variants in which evidence was exchanged.
     pub swaps: Vec<SwapAnswers>,
@@ -47,7 +47,7 @@ pub struct ItemAnswers {
 pub struct SwapAnswers {
     /// The index of the type of the unit.
     pub of_type: usize,
-    /// The item that the unit comes from.
+    /// The item from which the unit comes.
     pub donor: Option<String>,
     /// The names of the variant on the base and on the head.
     pub names: (String, String),
@@ -107,8 +107,8 @@ impl AnswerSides<'_, '_> {
     }
 }
 
-/// A pipeline may abstain with null, which is an answer. Where neither side answers null to any item as it is, a null
-/// for exchanged evidence is a missing answer.
+/// A pipeline may abstain with null, which is an answer. If neither side answers null to any unchanged item, a null for
+/// exchanged evidence counts as a missing answer.
 fn without_nulls(mut items: Vec<ItemAnswers>) -> Vec<ItemAnswers> {
     let is_null = |answer: &Option<Answer>| *answer == Some(Answer::Null);
     let abstains = items.iter().any(|item| {
@@ -125,7 +125,7 @@ fn without_nulls(mut items: Vec<ItemAnswers>) -> Vec<ItemAnswers> {
     items
 }
 
-/// One item. `once`: whether the repeats of a side count as one run.
+/// One item. `once`: whether the repeats of a side count as only one run.
 fn item(
     name: &str,
     (base, head): (&AnsweredItem<'_>, &AnsweredItem<'_>),
@@ -183,13 +183,13 @@ fn owned(text: Option<&Cow<'_, str>>) -> Option<String> {
     text.map(|text| text.clone().into_owned())
 }
 
-/// The answers that count: the first alone where the pipeline gave the others from memory.
+/// The answers that count: only the first if the pipeline gave the others from its own cache.
 fn counted(answers: &[Option<Answer>], once: bool) -> Vec<Option<Answer>> {
     let most = if once { 1 } else { answers.len() };
     answers.iter().take(most).cloned().collect()
 }
 
-/// The first answers to all inputs, then the second ones, and so on.
+/// The first answers to all inputs, then the second answers, and so on.
 fn run_after_run<'a>(
     inputs: impl Iterator<Item = &'a AnsweredInput<'a>>,
     once: bool,

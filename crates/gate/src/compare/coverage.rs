@@ -1,9 +1,8 @@
-//! How much of a metric both sides measured, in cells: the paired ones, the lost ones, and those that
-//! turned over.
+//! How much of a metric both sides measured, in cells: paired, lost and changed ones.
 //!
-//! *Lost* is an input that the head planned but has no value for, and everything that the change withdrew: a case, a
-//! kind, a type. *Turned over* is an input that differs on the head, because cases were edited, added or removed, or
-//! because another version writes it differently.
+//! A cell is *lost* if the head planned its input but has no value for it, or if the change withdrew it with its case,
+//! kind or type. A cell is *turned over* if its input differs on the head, because cases were edited, added or removed,
+//! or because another version writes it differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,39 +21,39 @@ pub struct Coverage<'a> {
     pub base_cases: usize,
     /// How many cases have a cell that both sides measured.
     pub cases: usize,
-    /// The governing types of the base for which the head plans nothing.
+    /// The governing types of the base for which the head plans no variants.
     pub withdrawn_types: Vec<&'a str>,
     /// The kinds of the base that the head's configuration leaves out.
     pub withdrawn_kinds: Vec<&'a str>,
-    /// The cases that lost a cell, with how many.
+    /// The cases that lost cells, with the number of lost cells.
     pub lost: BTreeMap<&'a str, usize>,
 }
 
-/// Counts of cells, by what happened to them.
+/// Counts of cells, by their state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// Cells that the base measured.
     pub base: usize,
-    /// Of the base's cells, those that the head measured with the same input.
+    /// How many of the base's cells the head measured with the same input.
     pub paired: usize,
-    /// Of the base's cells, those for which the head has no value, or that were withdrawn.
+    /// How many of the base's cells have no value on the head, or were withdrawn.
     pub lost: usize,
-    /// Of the base's cells, those whose input differs on the head.
+    /// How many of the base's cells have another input on the head.
     pub turned: usize,
-    /// Cells that the head planned in cases that the base has, and that did not fail on both sides.
+    /// Cells that the head planned in cases of the base, without those that failed on both sides.
     planned: usize,
-    /// Of the planned cells, those without a value.
+    /// How many of the planned cells have no value.
     failed: usize,
     /// Cells that the head planned in cases that only it has.
     added: usize,
-    /// Of the added cells, those without a value.
+    /// How many of the added cells have no value.
     added_failed: usize,
 }
 
 impl Extent {
-    /// The largest missing share, as a count and its total: of the cells that the base measured, of those that
-    /// the head planned in the same cases, and of all cells that it planned. Many new cases hide no loss
-    /// in the old ones.
+    /// The largest missing share, as a count and its total. Three totals are compared: the cells that the base
+    /// measured, the cells that the head planned in the same cases, and all cells that it planned. So many new cases
+    /// cannot hide a loss in the old ones.
     pub fn missing(&self) -> (usize, usize) {
         let shares = [
             (self.lost, self.base),
@@ -81,12 +80,12 @@ impl Extent {
 /// One cell of a side.
 struct PlannedCell<'a> {
     part: VariantPart<'a>,
-    /// The digest of its input; none where the case itself is the cell.
+    /// The digest of its input; none if the cell is the case itself.
     input: Option<Digest>,
     measured: bool,
 }
 
-/// A metric of both sides with the sides themselves.
+/// A metric on both sides, with the data of both sides.
 pub(super) struct MetricSides<'s, 'a> {
     pub(super) id: &'s str,
     pub(super) metrics: (Option<&'a Metric>, Option<&'a Metric>),
@@ -114,7 +113,7 @@ impl<'a> MetricSides<'_, 'a> {
             .into_iter()
             .filter(|kind| self.is_withdrawn(kind))
             .collect();
-        // With another configuration fewer variants may be planned; with the same configuration never.
+        // With another configuration fewer variants may be planned; with the same configuration this never happens.
         let mut planned_fewer = BTreeSet::new();
         if self.is_configured_otherwise() {
             planned_fewer = kinds(&of_head);
@@ -126,13 +125,13 @@ impl<'a> MetricSides<'_, 'a> {
         found
     }
 
-    /// Whether the metric counts how often there was no answer.
+    /// Whether the metric counts missing answers.
     pub(super) fn is_failure_rate(&self) -> bool {
         let mut sides = [self.metrics.0, self.metrics.1].into_iter().flatten();
         sides.any(|side| side.is_failure_rate)
     }
 
-    /// The parts of some cases that a side measured or planned; of the base only those with a value.
+    /// The parts of some cases that a side measured or planned; on the base only those with a value.
     pub(super) fn parts(
         &self,
         names: &BTreeSet<&'a str>,
@@ -148,7 +147,7 @@ impl<'a> MetricSides<'_, 'a> {
     }
 
     /// Whether the head's configuration leaves out a kind that the base's configuration had. A kind that is still made
-    /// but counts elsewhere is not withdrawn, and neither is one that this version does not know.
+    /// but contributes to another metric is not withdrawn, and neither is a kind that this version does not know.
     fn is_withdrawn(&self, kind: &str) -> bool {
         let made = |items: Option<&ComparedItems<'a>>| {
             let items = items.into_iter().flat_map(|items| items.by_name.values());
@@ -211,7 +210,7 @@ impl<'a> MetricSides<'_, 'a> {
             value.map_or_else(Vec::new, |value| self.cells(name, value, side))
         };
         let (mut base, mut head) = (of(base, self.sides.0), of(head, self.sides.1));
-        // Where one side has no cells, the case is paired as a whole.
+        // If one side has no cells, the case is paired as a whole.
         let whole = [&base, &head]
             .iter()
             .any(|side| matches!(side.as_slice(), [cell] if cell.input.is_none()));
@@ -262,11 +261,12 @@ impl<'a> MetricSides<'_, 'a> {
         for (part, tally) in tally {
             let withdrawn = match () {
                 () if is_gone => tally.alone,
-                // The case still exists, but nothing of this part is planned for it any more.
+                // The case still exists, but no cells of this part are planned for it any more.
                 () if tally.of_head == 0 && (part.unit_type.is_some() || part.kind.is_none()) => {
                     tally.alone
                 }
-                // An edited case of which the head has no value of this part: nothing can be compared as a whole either.
+                // The case was edited, and the head has no value of this part, so it cannot be compared as a whole
+                // either.
                 () if tally.of_head > 0 && tally.without == tally.of_head => tally.alone,
                 () if part.kind.is_some_and(|kind| planned_fewer.contains(kind)) => {
                     tally.alone.min(tally.of_base.saturating_sub(tally.of_head))
@@ -319,19 +319,19 @@ struct CellTally {
     of_base: usize,
     /// Measured on both sides.
     paired: usize,
-    /// Measured on the base; the head has the same input and no value.
+    /// Measured on the base; the head has the same input but no value.
     failed: usize,
     /// Measured on the base; the head does not have the input.
     alone: usize,
     /// Cells of the head, measured or not.
     of_head: usize,
-    /// Cells of the head that did not fail on both sides.
+    /// Cells of the head, without those that failed on both sides.
     planned: usize,
-    /// Of the planned cells, those without a value.
+    /// How many of the planned cells have no value.
     without: usize,
 }
 
-/// The cells of a case joined to one, which has a value where any of them has.
+/// The cells of a case joined into one, which has a value if any of them has one.
 fn joined(cells: Vec<PlannedCell<'_>>) -> Vec<PlannedCell<'_>> {
     if cells.is_empty() {
         return cells;

@@ -1,5 +1,6 @@
-//! Two measurements side by side: paired by metric, by case and, where both sides had the same input, by variant.
-//! Everything else is counted as not comparable. Other stored reports of the base's code add repeats of the base.
+//! Compares two measurements: paired by metric, by case and, if both sides had the same input, by variant. Everything
+//! else is counted as not comparable. Other stored reports of the base's code are used as additional repeats of the
+//! base.
 
 mod answers;
 mod coverage;
@@ -18,10 +19,10 @@ pub use coverage::Coverage;
 pub use pair::Change;
 pub use turnover::{Turnover, Unpaired};
 
-/// Two values that differ by at most this are the same.
+/// Two values that differ by at most this count as equal.
 const GUARD: f64 = 1e-9;
 
-/// One side: the content of its report that is compared.
+/// The part of one side's report that is compared.
 #[derive(Clone, Debug)]
 pub struct Measured<'a> {
     /// The figures, by id.
@@ -30,110 +31,111 @@ pub struct Measured<'a> {
     pub items: BTreeMap<&'a str, ComparedItems<'a>>,
     /// The answers to the items, by the name of the probe.
     pub answered: BTreeMap<&'a str, SectionAnswers<'a>>,
-    /// The cases that the run was restricted to; empty means all.
+    /// The cases to which the run was restricted; empty means all.
     pub only: &'a [String],
-    /// The shard of these cases that the run measured; none means all of them.
+    /// The share of the cases that the run measured, as a shard; none means all cases.
     pub shard: Option<Shard>,
 }
 
 /// Two sides, metric by metric.
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
-    /// Every metric of either side, by id.
+    /// Every metric that at least one side has, by id.
     pub metrics: BTreeMap<&'a str, MetricPair<'a>>,
     /// The turnover of the items of each probe, by its name.
     pub turnover: BTreeMap<&'a str, Turnover>,
     /// The answers to the items of each probe on both sides, by its name.
     pub answers: BTreeMap<&'a str, AnswerPairs>,
-    /// The names of the probes that both sides ran, without those that look at the items of others.
+    /// The names of the probes that both sides ran, except those that observe the items of others.
     pub own_probes: BTreeSet<&'a str>,
-    /// Other stored reports of the base's code, each beside the same head.
+    /// Other stored reports of the base's code, each compared with the same head.
     pub stored: Vec<StoredComparison<'a>>,
 }
 
 /// One metric on both sides.
 #[derive(Clone, Debug)]
 pub struct MetricPair<'a> {
-    /// The words for the items that the metric is measured on.
+    /// The words for the items on which the metric is measured.
     pub nouns: Nouns,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
     /// The possible values of the metric.
     pub range: Range,
-    /// Whether either side gates it by default.
+    /// Whether at least one side gates it by default.
     pub gated: bool,
-    /// Whether people are shown it first, even where it is not gated.
+    /// Whether it is among the first figures that people see, even if it is not gated.
     pub headline: bool,
     /// Whether its values by case come from ranks.
     pub by_rank: bool,
-    /// Whether it only counts how often there was no answer.
+    /// Whether it only counts missing answers.
     pub is_failure_rate: bool,
-    /// Whether the configuration demands it of every item.
+    /// Whether the configuration requires it of every item.
     pub is_declared: bool,
-    /// How likely chance may make a drop of single runs that counts as a regression.
+    /// The significance level of the exact test by which a drop of single runs counts as a regression.
     pub exact_at: Option<f64>,
     /// Whether every answer to a variant is compared with every answer to the item's own input.
     pub crosses: bool,
     /// Which side has it.
     pub presence: Presence,
-    /// The value of the base, over all of its own samples; null where it has none.
+    /// The value of the base, over all of its own samples; null if it has none.
     pub base: Option<f64>,
     /// The value of the head.
     pub head: Option<f64>,
     /// Why a side has no value.
     pub reason: Option<&'a str>,
-    /// Every case of either side, by name; empty for a metric that has no values by case.
+    /// Every case that at least one side has, by name; empty for a metric without values by case.
     pub cases: BTreeMap<&'a str, CasePair<'a>>,
-    /// How much of it both sides measured.
+    /// How much of the metric both sides measured.
     pub coverage: Coverage<'a>,
 }
 
 /// Which side has a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// Both sides have it, with the same meaning.
+    /// Both sides have the metric, with the same meaning.
     Both,
-    /// The head alone: it is new.
+    /// Only the head has the metric: it is new.
     HeadOnly,
-    /// The base alone: coverage that was lost.
+    /// Only the base has the metric: coverage was lost.
     BaseOnly,
-    /// Both sides have it, but with opposite directions.
+    /// Both sides have the metric, but with opposite directions.
     Turned,
 }
 
-/// One case of a metric on both sides.
+/// A case of a metric, with the values of both sides.
 #[derive(Clone, Debug)]
 pub struct CasePair<'a> {
     /// How the case changed.
     pub change: Change,
-    /// The mean over the cells that both sides measured; where there is none, the value that the base reports
-    /// for the case.
+    /// The mean over the cells that both sides measured; if there are none, the value that the base reports for the
+    /// case.
     pub base: Option<f64>,
-    /// The same of the head.
+    /// The mean over the cells that both sides measured; if there are none, the value that the head reports for the
+    /// case.
     pub head: Option<f64>,
-    /// How much worse the case is, in the metric's unit; none without a cell that both sides measured.
+    /// How much worse the case is, in the metric's unit; none if there is no cell that both sides measured.
     pub drop: Option<f64>,
     /// How many samples of the metric each cell stands for.
     pub samples: usize,
     /// How many variants of the case the head runs.
     pub variants: usize,
-    /// The cells that the base measured, each with the values of the head for the same input, which are empty
-    /// where it has none. No cells for cases that were added or edited.
+    /// The cells that the base measured, each with the head's values for the same input, which are empty if it has
+    /// none. There are no cells for cases that were added or edited.
     pub cells: CellPairs<'a>,
     /// How many variants of either side have no counterpart with the same input.
     pub not_comparable: usize,
-    /// Everything that either side measured of the case, changed inputs included; none where a side has
-    /// nothing, and for a case that is paired in a metric of which no input has changed.
+    /// Everything that one of the sides measured of the case, including changed inputs. None if a side has no
+    /// measurement, or if the case is paired and no input of the metric has changed.
     pub unpaired: Option<Box<Unpaired>>,
 }
 
-/// The cells of a case. Most metrics have no variants, and there are thousands of cases in each of them, so the one cell
-/// of such a case lies in its pair.
+/// The cells of a case. Most metrics have no variants but thousands of cases, so the only cell of such a case is stored
+/// inline.
 #[derive(Clone, Debug)]
 pub enum CellPairs<'a> {
     /// The case itself.
     Itself(CellPair<'a>),
-    /// Its variants, or no cell at all.
+    /// The variants of the case, or no cell at all.
     Variants(Box<[CellPair<'a>]>),
 }
 
@@ -163,7 +165,7 @@ impl DerefMut for CellPairs<'_> {
     }
 }
 
-/// One variant on both sides, or the case itself.
+/// A variant on both sides, or the case itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellPair<'a> {
     /// The variant's name on the base; none for the case itself.
@@ -174,9 +176,9 @@ pub struct CellPair<'a> {
     pub base: &'a [Option<f64>],
     /// The value of each repeat on the head.
     pub head: &'a [Option<f64>],
-    /// The value of each pair of answers on the base, where there are any; see [`Cell`](kelvin_record::Cell).
+    /// The value of each pair of answers on the base, if there are any; see [`Cell`](kelvin_record::Cell).
     pub base_pairs: &'a [Vec<Option<f64>>],
-    /// The same on the head.
+    /// The value of each pair of answers on the head, if there are any.
     pub head_pairs: &'a [Vec<Option<f64>>],
 }
 
@@ -228,7 +230,7 @@ fn own_probes<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeSet<&'a str>
 
 /// The turnover of the items of each probe that both sides ran.
 fn turnover<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeMap<&'a str, Turnover> {
-    // A probe that observes others has their items, whose turnover the others report.
+    // A probe that observes others has the same items as those probes, which report the turnover themselves.
     let own = base.items.iter().filter(|(_, items)| !items.are_of_others);
     let both = own.filter_map(|(probe, before)| {
         let found = Turnover::between((base, before), (head, head.items.get(probe)?));
@@ -237,7 +239,7 @@ fn turnover<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeMap<&'a str, T
     both.collect()
 }
 
-/// The value as a loss, so that more is worse.
+/// The value as a loss: a larger loss is worse.
 pub fn loss(direction: Direction, value: f64) -> f64 {
     match direction {
         Direction::Higher => 1.0 - value,
@@ -245,7 +247,7 @@ pub fn loss(direction: Direction, value: f64) -> f64 {
     }
 }
 
-/// The mean of the measured values; none where there are none.
+/// The mean of the measured values; none if there are none.
 fn mean(values: &[Option<f64>]) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0_u32);
     for value in values.iter().flatten().filter(|value| value.is_finite()) {
@@ -256,7 +258,7 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
 }
 
 impl<'a> MetricPair<'a> {
-    /// Counts the cases by how they changed.
+    /// Counts the cases by the way in which they changed.
     #[cfg(test)]
     pub fn counts(&self) -> ComparableCounts {
         let mut counts = ComparableCounts::default();
@@ -276,8 +278,8 @@ impl<'a> MetricPair<'a> {
         counts
     }
 
-    /// The cases in the order in which a person wants them: regressions, then by how much worse
-    /// they are, then by name.
+    /// The cases in the most useful order for a person: regressions first, then by how much worse they are, then by
+    /// name.
     pub fn worst_first(&self) -> Vec<(&'a str, &CasePair<'a>)> {
         let mut cases: Vec<(&str, &CasePair<'_>)> = self
             .cases
@@ -325,7 +327,7 @@ impl CellPair<'_> {
 pub struct StoredComparison<'a> {
     /// The comparison of the stored report with the head.
     pub comparison: Comparison<'a>,
-    /// Whether its first answers may come from the cache of kelvin, and so from another report.
+    /// Whether its first answers may come from Kelvin's cache, and so from another report.
     pub first_is_copied: bool,
 }
 
@@ -350,7 +352,7 @@ impl<'a> StoredComparison<'a> {
 }
 
 impl<'a> StoredMetric<'_, 'a> {
-    /// The values for the input of a cell of the base; none where the stored report has no value for it.
+    /// The values for the input of a cell of the base; none if the stored report has no value for it.
     pub fn cell(&self, case: &str, cell: &CellPair<'_>) -> Option<Values<'a>> {
         let cells = &self.metric.cases.get(case)?.cells;
         let same =
@@ -360,7 +362,7 @@ impl<'a> StoredMetric<'_, 'a> {
     }
 }
 
-/// The values of a cell of the base after the first answers to each input; none where no values are left.
+/// The values of a cell of the base, without the first answers to each input; none if no values are left.
 fn answers<'a>(cell: &CellPair<'a>, first: usize) -> Option<Values<'a>> {
     let values = cell.base.get(first..)?;
     let pairs = cell.base_pairs.iter().skip(first);

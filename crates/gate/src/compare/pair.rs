@@ -64,7 +64,7 @@ pub(super) fn metric<'a>(
     })
 }
 
-/// Every case of either side. A case that a restricted run left out is neither lost nor new.
+/// Every case that at least one side has. A case that a restricted run left out is neither lost nor new.
 fn names<'a>(both: &MetricSides<'_, 'a>) -> BTreeSet<&'a str> {
     [both.metrics.0, both.metrics.1]
         .iter()
@@ -107,7 +107,7 @@ fn cases<'a>(
 }
 
 impl<'a> Measured<'a> {
-    /// The item of this name that a metric was measured on.
+    /// The item with this name on which a metric was measured.
     pub(super) fn item(&self, id: &str, name: &str) -> Option<&ComparedItem<'a>> {
         self.items.get(probe_of(id))?.by_name.get(name)
     }
@@ -118,7 +118,7 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// A case whose repeats on the base or on the head count as one run.
+/// A case whose repeats on the base or on the head count as only one run.
 fn with_repeats_as_one(case: &mut CasePair<'_>, (base, head): (bool, bool)) {
     for cell in &mut *case.cells {
         if base {
@@ -202,8 +202,8 @@ fn case<'a>(
     }
 }
 
-/// The number of samples that a case without cells on a side stands for: as many as one run of it has on both sides,
-/// however often it was run.
+/// The number of samples of a case without cells on a side: as many as one run of the case has on both sides, even if
+/// it was run several times.
 fn samples(base: &CaseValue, head: &CaseValue) -> usize {
     if base.cells.is_empty() || head.cells.is_empty() {
         base.samples_of_a_run().min(head.samples_of_a_run())
@@ -212,8 +212,8 @@ fn samples(base: &CaseValue, head: &CaseValue) -> usize {
     }
 }
 
-/// The cells of the base, each with its counterpart, and the number of cells of either side without one. Where a
-/// side has no cells, as in the report of another tool, the case is its own cell.
+/// The cells of the base, each with its counterpart, and the number of cells of either side without one. If a side has
+/// no cells, as in the report of another tool, the case itself is the cell.
 fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (CellPairs<'a>, usize) {
     if base.cells.is_empty() || head.cells.is_empty() {
         let itself = CellPair {
@@ -226,7 +226,7 @@ fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (CellPairs<'a>, usize)
         };
         return (CellPairs::Itself(itself), 0);
     }
-    // Pairs by the input and not by the name: names are numbered, and one more variant shifts them.
+    // Cells are paired by input, not by name: names are numbered, and one more variant shifts them.
     let by_input: BTreeMap<Digest, &Cell> =
         head.cells.values().map(|cell| (cell.input, cell)).collect();
     let mut paired = BTreeSet::new();

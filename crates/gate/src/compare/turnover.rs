@@ -1,5 +1,5 @@
-//! Inputs that differ on the head: how many cases were edited, and the values of the cases of the same
-//! name when their cells are not paired.
+//! Inputs that differ on the head: how many cases were edited, and the values of the cases with the same name if their
+//! cells are not paired.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,14 +30,14 @@ pub struct Turnover {
 }
 
 impl Turnover {
-    /// The turnover of the items of one probe. Each side is given as a whole and by its items of that probe.
+    /// The turnover of the items of one probe. Each side is given completely and by its items of that probe.
     pub(super) fn between(
         (base, before): (&Measured<'_>, &ComparedItems<'_>),
         (head, after): (&Measured<'_>, &ComparedItems<'_>),
     ) -> Self {
         let nouns = before.nouns.clone();
         let (before, after) = (&before.by_name, &after.by_name);
-        // A probe that one side did not run at all is reported by its metrics.
+        // If one side did not run a probe at all, the metrics of that probe report it.
         if before.is_empty() || after.is_empty() {
             return Self::default();
         }
@@ -59,13 +59,13 @@ impl Turnover {
         found
     }
 
-    /// Whether neither side has any such item.
+    /// Whether there are no such items on either side.
     pub const fn is_empty(&self) -> bool {
         self.base == 0 && self.added == 0
     }
 }
 
-/// A case as both sides measured it, each on its own inputs.
+/// A case as both sides measured it, each with its own inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unpaired {
     /// The mean of every repeat on the base.
@@ -79,7 +79,7 @@ pub struct Unpaired {
 /// Computes [`Unpaired`] from the cases of a metric.
 pub(super) struct WholeMetric<'s, 'a> {
     both: &'s MetricSides<'s, 'a>,
-    /// The kinds and types that count into the metric on both sides.
+    /// The kinds and types that contribute to the metric on both sides.
     common: BTreeSet<VariantPart<'a>>,
 }
 
@@ -93,8 +93,8 @@ impl<'s, 'a> WholeMetric<'s, 'a> {
         }
     }
 
-    /// The means of a case. An input that both sides have but only one has a value for is left out of both
-    /// means, and so is every part that counts into the metric on one side only.
+    /// The means of a case. An input is left out of both means if both sides have it but only one has a value for it,
+    /// and so is every part that contributes to the metric on one side only.
     pub(super) fn case(
         &self,
         name: &str,
@@ -138,7 +138,7 @@ fn by_input(value: &CaseValue) -> BTreeMap<Digest, bool> {
     value.cells.values().map(measured).collect()
 }
 
-/// The mean over the cells of every repeat.
+/// The mean over the cells, for every repeat.
 fn means(cells: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
     let rounds = cells.iter().map(Vec::len).max().unwrap_or(0);
     (0..rounds)

@@ -1,12 +1,12 @@
-//! The gate by governing type: does the decision still follow the types that it followed on the base?
+//! The gate by governing type: whether the decision still follows the types that it followed on the base.
 //!
-//! A mean over all swaps cannot tell. Where two conditions have to hold and one is forgotten, the other decides more
-//! often, so the mean stays or rises; and every move by noise counts as merit. So each declared type is judged
-//! separately, by its items: a swap moves the decision or it does not, on the base and on the head.
+//! A mean over all swaps cannot show this. If two conditions have to hold and one is forgotten, the other decides more
+//! often, so the mean stays the same or rises; and every move due to noise counts as a good result. So each declared
+//! type is judged separately, by its items: a swap moves the decision or it does not, on the base and on the head.
 //!
 //! The rule and its constants come from a study over eight families of rules (AND, OR, majority, lexicographic, sum,
-//! narrow band, maximum, routing); `docs/statistics.md` has its results, and the questions that cannot be decided without
-//! labels.
+//! narrow band, maximum, routing); `docs/statistics.md` has its results, and the questions that cannot be decided
+//! without labels.
 
 mod own;
 mod pairs;
@@ -41,15 +41,15 @@ pub struct TypeDecision {
     pub ending: LooksEnding,
     /// How often the base was run.
     pub base_runs: usize,
-    /// The types that decide now but did not on the base.
+    /// The types that decide now but did not decide on the base.
     pub new: Vec<String>,
     /// The cases that were left out of the figures because their answers vary too much on the base.
     pub unsteady: Vec<String>,
-    /// The answers that no case has, where they keep the type open.
+    /// The answers that no case has, if the type stays open because of them.
     pub strays: Option<strays::Strays>,
 }
 
-/// The decisions by the metric that each type is gated by.
+/// The decisions by the gated metric of each type.
 pub(super) fn by_metric(
     pairs: &AnswerPairs,
     ended: TypeEnding,

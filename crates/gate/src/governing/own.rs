@@ -1,4 +1,4 @@
-//! The items whose usual answer differs on the head, with the noise of both sides taken into account.
+//! Finds the items whose usual answer differs on the head, taking the noise of both sides into account.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,9 +7,9 @@ use super::rule::{Answers, E_MIN, SuiteSide, SwapSuite, UsualAnswers};
 use crate::compare::{AnswerPairs, FieldsBeside, ItemAnswers};
 use kelvin_record::Answer;
 
-/// The largest chance that one of the two usual answers is not the true usual one, for an item that counts as changed.
-/// Where answers were seen to vary it is the rate of false discoveries (Benjamini and Hochberg, 1995): among two
-/// hundred noisy items some always change by chance.
+/// The largest probability that one of the two usual answers is not the true usual one, for an item that counts as
+/// changed. If answers vary, it is the false discovery rate (Benjamini and Hochberg, 1995): among two hundred noisy
+/// items some always change by chance.
 const CHANCE: f64 = 0.05;
 
 /// Two means of numbers differ if they are at least this many standard errors apart.
@@ -19,7 +19,7 @@ const APART: f64 = 3.3;
 pub struct OwnAnswers<'p> {
     items: BTreeMap<&'p str, &'p ItemAnswers>,
     suite: SwapSuite,
-    /// By the place of the item in the suite.
+    /// Whether each item has changed, by its index in the suite.
     is_changed: Vec<bool>,
 }
 
@@ -27,14 +27,14 @@ pub struct OwnAnswers<'p> {
 pub struct OtherAnswer<'p> {
     /// The item.
     pub item: &'p ItemAnswers,
-    /// The usual answer of the base, for people.
+    /// The usual answer of the base, as a text for people.
     pub base: Cow<'p, str>,
     /// The usual answer of the head.
     pub head: Cow<'p, str>,
 }
 
 impl OtherAnswer<'_> {
-    /// What the first run with the usual answer says beside it, on the base and on the head.
+    /// The other output fields of the first run with the usual answer, on the base and on the head.
     pub fn beside(&self) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
         let item = self.item;
         let first = |answers: &[Option<Answer>], told: &str, beside: &FieldsBeside| {
@@ -52,7 +52,7 @@ impl OtherAnswer<'_> {
 }
 
 impl<'p> OwnAnswers<'p> {
-    /// Compares the answers of one probe. An item without an answer on the head does not count as one with another
+    /// Compares the answers of one probe. An item without an answer on the head does not count as having another
     /// answer. `is_exact`: whether the configuration says that the pipeline has no noise.
     pub fn of(pairs: &'p AnswerPairs, is_exact: bool) -> Self {
         let items = pairs.items.iter();
@@ -86,7 +86,7 @@ impl<'p> OwnAnswers<'p> {
             .filter_map(|(_, item)| {
                 let (base, head) = sides(item);
                 let (mut was, mut is) = (Answer::usual(base)?, Answer::usual(head)?);
-                // The rewrites may be answered as they were, and the item itself is not.
+                // The variants may have the same answers as before although the item itself has not.
                 if was == is {
                     was = Answer::usual(item.itself.0.iter().flatten())?;
                     is = Answer::usual(item.itself.1.iter().flatten())?;
@@ -100,8 +100,7 @@ impl<'p> OwnAnswers<'p> {
             .collect()
     }
 
-    /// How many of the unchanged items have an answer that is not the usual one of the base: on the base, and on the
-    /// head.
+    /// How many answers to the unchanged items differ from the usual answer of the base: on the base, and on the head.
     pub fn varied(&self) -> (usize, usize) {
         let others = self.answered().filter(|(at, _)| !self.is_changed[*at]);
         let mut varied = (0, 0);
@@ -114,7 +113,7 @@ impl<'p> OwnAnswers<'p> {
         varied
     }
 
-    /// Whether no item has more than one answer on either side.
+    /// Whether every item has at most one answer on each side.
     pub fn are_single(&self) -> bool {
         self.answered().all(|(_, item)| {
             let (base, head) = sides(item);
@@ -130,22 +129,24 @@ impl<'p> OwnAnswers<'p> {
     }
 }
 
-/// The answers of the base and of the head to an item and to the variants that should be answered like it.
+/// The answers of the base and of the head to an item and to the variants that should get the same answer.
 fn sides(item: &ItemAnswers) -> (impl Iterator<Item = &Answer>, impl Iterator<Item = &Answer>) {
     let base = item.itself.0.iter().chain(&item.own.0).flatten();
     let head = item.itself.1.iter().chain(&item.own.1).flatten();
     (base, head)
 }
 
-/// The items that changed: those whose usual answer is another one, over the item and its rewrites, or for the item itself.
-/// `runs`: how many of the answers to each item, which come first, are to the item itself, on the base and on the head.
+/// Whether each item has changed: its usual answer is another one, either over the item and its variants, or for the
+/// item itself. `runs`: how many of the answers to each item, from the first on, are to the item itself, on the base
+/// and on the head.
 fn classes(
     base: &SuiteSide<u32>,
     head: &SuiteSide<u32>,
     (runs, is_exact): (&[(usize, usize)], bool),
 ) -> Vec<bool> {
     let (mut before, after) = (UsualAnswers::of(base), UsualAnswers::of(head));
-    // The noise of the base excuses a head, and more noise than that is a change. A base that was run once knows of none.
+    // The noise of the base explains changes on the head, and more noise than that counts as a change. A base that was
+    // run once does not show its noise.
     if base.own.iter().all(|own| own.len() <= 1) {
         before.at_least(&after);
     }
@@ -164,7 +165,8 @@ fn classes(
         itself(head, &|at| runs[at].1),
     );
     let usual = (UsualAnswers::of(&alone.0), UsualAnswers::of(&alone.1));
-    // The noise of an item is what differs between its runs. Only where no item was repeated its rewrites stand in for them.
+    // The noise of an item is the difference between its runs. Only if no item was repeated, its variants are used
+    // instead.
     let is_repeated = runs.iter().any(|(base, _)| *base > 1);
     let noise = |at: usize| match (is_exact, is_repeated) {
         (true, _) => E_MIN,
@@ -183,7 +185,7 @@ fn classes(
             let own = (alone.0.own[at].as_slice(), alone.1.own[at].as_slice());
             let is_other = !own.0.is_empty() && !own.1.is_empty();
             let is_other = is_other && usual.0.answers[at] != usual.1.answers[at];
-            // An item with rewrites has two chances to differ.
+            // An item with variants can differ in two ways.
             let by_itself = is_other.then(|| 2.0 * chance(noise(at), usual.0.answers[at], own));
             let chances = with_rewrites.into_iter().chain(by_itself);
             Some((chances.min_by(f64::total_cmp)?, at))
@@ -204,8 +206,8 @@ fn classes(
     changed
 }
 
-/// The probability that an answer is the usual one, given the answers seen, where each answer differs from the usual
-/// one with a probability of `e`: the odds of this answer and any other, by Bayes' rule with a flat prior.
+/// The probability that an answer is the usual one, given the observed answers, if each answer differs from the usual
+/// one with a probability of `e`. It is computed with Bayes' rule and a flat prior.
 fn is_usual(e: f64, answer: u32, answers: &[u32]) -> f64 {
     let same = answers.iter().filter(|other| **other == answer).count();
     let others = answers.len() - same;
@@ -223,7 +225,7 @@ fn numbers(base: &SuiteSide<f64>, head: &SuiteSide<f64>) -> Vec<bool> {
             });
         sum / f64::max(all, 1.0)
     };
-    // As for classes: the noise of the base, where it has been run more than once.
+    // As for classes, the noise of the base counts only if it was run more than once.
     let is_known = before.iter().any(|(_, _, freedom)| *freedom > 0.0);
     let noise_before = pooled(&before);
     let noise_after = if is_known {
@@ -241,7 +243,7 @@ fn numbers(base: &SuiteSide<f64>, head: &SuiteSide<f64>) -> Vec<bool> {
         .collect()
 }
 
-/// For each case: the mean, the sum of the squared distances to it, and the degrees of freedom.
+/// For each case: the mean, the sum of the squared distances from the mean, and the degrees of freedom.
 fn spreads(side: &SuiteSide<f64>) -> Vec<(f64, f64, f64)> {
     let cases = side.own.iter();
     cases

@@ -1,4 +1,4 @@
-//! The suite that the rule judges, built from the answers of a probe on both sides.
+//! The suite for the rule, built from the answers of a probe on both sides.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use super::rule::{Answers, SuiteCase, SuiteSide, SuiteSwap, SwapSuite};
 use crate::compare::{AnswerPairs, ItemAnswers};
 use kelvin_record::Answer;
 
-/// With at most this many different answers, numbers count as classes: a rating has one of five values.
+/// If there are at most this many different answers, numbers count as classes: a rating has one of five values.
 const MOST_CLASSES: usize = 6;
 
 impl SwapSuite {
-    /// Builds the suite from the answers of one probe. A missing answer of the head counts as an answer that moved
-    /// nothing, which is the worst for a swap. A missing answer of the base tells nothing.
+    /// Builds the suite from the answers of one probe. A missing answer of the head counts as an answer that did not
+    /// move, which is the worst result for a swap. A missing answer of the base is ignored.
     pub fn of(pairs: &AnswerPairs) -> Self {
         let answered: Vec<&ItemAnswers> = pairs
             .items
@@ -109,7 +109,7 @@ fn number(answer: &Answer) -> f64 {
     }
 }
 
-/// The most frequent answer; among equally frequent ones the first.
+/// The most frequent answer; among equally frequent answers the first.
 fn most_frequent<A: Copy + PartialEq>(answers: &[A]) -> A {
     let times = |one: &A| answers.iter().filter(|other| *other == one).count();
     let mut most = answers[0];

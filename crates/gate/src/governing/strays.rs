@@ -1,8 +1,9 @@
-//! Answers to swaps that no case has.
+//! Stray answers: answers to swaps that no case has.
 //!
-//! The rule counts whether a swap moves the decision, but not where to, since a third answer may be right. So a head
-//! that gives every exchanged input an answer of its own (an apology, a text that is never the same) would seem to
-//! follow more than the base did. Where a type is followed only by such answers, nobody knows whether it really is.
+//! The rule counts whether a swap moves the decision, but not to which answer, since a third answer may be right. So a
+//! head that gives a unique answer to every exchanged input (an apology, or a text that is never the same) would seem
+//! to follow more than the base did. If a type is followed only because of such answers, nobody knows whether it really
+//! is.
 
 use std::collections::BTreeSet;
 
@@ -11,25 +12,25 @@ use super::{OpenReason, TypeDecision};
 use crate::compare::{AnswerPairs, ItemAnswers};
 use kelvin_record::Answer;
 
-/// Numbers are seldom the same, so the distance decides. Where swaps move more than twice as far as the two cases are
-/// apart, so that the squared distance exceeds this factor, the swaps do not lead from one case to the other.
+/// Numbers are seldom equal, so their distance decides. If swaps move more than twice as far as the distance between
+/// the two cases, so that the squared distance exceeds this factor, the swaps do not lead from one case to the other.
 const FAR: f64 = 4.0;
 
-/// Where more of the base's swaps than this lead to answers that no case has, the answers do not come from a few
+/// If more of the base's swaps than this lead to answers that no case has, the answers do not come from a small set of
 /// classes.
 const MOST_NEW: f64 = 0.1;
 
-/// The answers on the head to swaps of a type that no case has.
+/// The answers of the head to swaps of a type that no case has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strays {
-    /// How many swaps have such an answer.
+    /// How many swaps have an answer that no case has.
     pub(super) swaps: usize,
-    /// One of the answers, as JSON.
+    /// One of these answers, as JSON.
     pub(super) example: String,
 }
 
-/// Opens each type that only such answers keep from being lost. `decisions` are those of the suite, in the order of
-/// its types.
+/// Makes the verdict open on each type that would count as lost without such answers. `decisions` are those of the
+/// suite, in the order of its types.
 pub(super) fn open(
     decisions: &mut [(String, TypeDecision)],
     pairs: &AnswerPairs,
@@ -67,9 +68,9 @@ pub(super) fn open(
     }
 }
 
-/// The same answers with each stray one of the head replaced by its answer to a case, and the strays of each type. None
-/// where there are no strays, and where answers repeat the evidence, so that exchanges lead to new answers on the base
-/// as well.
+/// The same answers with each stray answer of the head replaced by its answer to a case, and the strays of each type.
+/// None if there are no strays, or if answers repeat the evidence, so that exchanges lead to new answers on the base as
+/// well.
 fn without(pairs: &AnswerPairs) -> Option<(AnswerPairs, Vec<Option<Strays>>)> {
     let texts = |answers: &[&Vec<Option<Answer>>]| -> Vec<String> {
         let answers = answers.iter().copied().flatten().flatten();

@@ -33,7 +33,7 @@ impl TypeDecision {
         }
     }
 
-    /// Whether a pass says nothing about the type.
+    /// Whether a pass does not cover the type.
     pub fn is_unseen(&self) -> bool {
         self.verdict == TypeVerdict::Pass && self.figures.is_blind()
     }
@@ -107,10 +107,11 @@ impl TypeDecision {
     }
 }
 
-/// The factor by which the swaps would have to grow to show the loss of a type of which so few move the decision now;
-/// none where that costs more than adding other cases, or where no swap moves it.
+/// The factor by which the number of swaps would have to grow to show the loss of a type that moves so few swaps now;
+/// none if that costs more than adding other cases, or if no swap moves.
 fn more_swaps(moved: usize) -> Option<usize> {
-    /// With five to nine telling swaps a loss is red in two of three worlds, with this many in nearly all.
+    /// With five to nine informative swaps, a loss fails the gate in two of three simulated suites; with this many
+    /// swaps, in nearly all.
     const ENOUGH: usize = 2 * super::rule::FEWEST_TELLING;
     const MOST_TIMES: usize = 5;
     let times = ENOUGH.div_ceil(moved.max(1));
@@ -118,7 +119,7 @@ fn more_swaps(moved: usize) -> Option<usize> {
 }
 
 impl TypeFigures {
-    /// The other way to see a loss, where a few swaps move the decision already; otherwise empty.
+    /// A further way to show a loss, if some swaps already move the decision; otherwise empty.
     pub fn or_more_swaps(&self) -> String {
         let is_counted = self.likely_loss.is_some();
         match more_swaps(self.moved_base).filter(|_| is_counted) {

@@ -1,28 +1,28 @@
-//! How far stored reports of the same code differ beyond their own noise: from one day to another the service behind a
-//! pipeline may answer differently, or the pipeline keeps its answers for as long as a report takes.
+//! How far stored reports of the same code differ beyond their own noise: the service behind a pipeline may answer
+//! differently from one day to another, or the pipeline may cache its answers for the duration of a report.
 //!
-//! Each report is a draw of a random effect (one-way random effects). A variance between reports is the moment
-//! estimator without weights of Hedges and Olkin, "Statistical Methods for Meta-Analysis" (1985), section 9.4,
-//! which DerSimonian and Laird, "Meta-analysis in clinical trials" (1986), compare with theirs: the variance
-//! between the means of the reports, minus the mean contribution of the noise within them; 0 where that is
-//! negative. It is computed twice: for the suite as a whole, and for each case separately.
+//! Each report is a draw of a random effect (one-way random effects). The variance between reports is estimated by the
+//! unweighted moment estimator of Hedges and Olkin, "Statistical Methods for Meta-Analysis" (1985), section 9.4, with
+//! which DerSimonian and Laird, "Meta-analysis in clinical trials" (1986), compare theirs: the variance between the
+//! means of the reports, minus the mean contribution of the noise within them; 0 if that is negative. It is computed
+//! twice: for the whole suite, and for each case separately.
 
 use super::GUARD;
 use super::paired::{OfReport, Paired};
 
-/// Fewer reports do not tell how far reports differ.
+/// Fewer reports cannot show how far reports differ.
 const FEWEST: usize = 3;
 
-/// Where repeats within a report explain less than this share of the distance between the cases of two reports,
-/// the pipeline seems to keep its answers for as long as a report takes.
+/// If repeats within a report explain less than this share of the distance between the cases of two reports, the
+/// pipeline seems to cache its answers for the duration of a report.
 const SHARE_OF_REPEATS: f64 = 0.5;
 
 /// How far one report differs from another, beyond its own noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Between {
-    /// The variance of the mean loss of the suite from report to report.
+    /// The variance of the suite's mean loss between reports.
     variance: f64,
-    /// How many reports the mean of the base is taken from.
+    /// How many reports contribute to the mean of the base.
     reports: f64,
 }
 
@@ -33,8 +33,8 @@ struct Whole {
 }
 
 impl Between {
-    /// Computes the effect for cases over `total` samples; none where the base has fewer than three reports, or where
-    /// the noise within them explains their differences.
+    /// Computes the effect for cases over `total` samples; none if the base has fewer than three reports, or if the
+    /// noise within them explains their differences.
     pub(super) fn of(cases: &[Paired], total: f64) -> Option<Self> {
         let (whole, count) = whole(cases, total)?;
         let variance = of_suite(&whole, count).max(0.0) + of_cases(&whole).max(0.0);
@@ -44,14 +44,14 @@ impl Between {
         })
     }
 
-    /// The part that this effect adds to the variance of a drop, with its degrees of freedom: the head is of another
-    /// day, and the base is the mean of as many days as there are reports.
+    /// The contribution of this effect to the variance of a drop, with its degrees of freedom: the head comes from
+    /// another day, and the base is the mean over as many days as there are reports.
     pub(super) fn term(self) -> (f64, f64) {
         let days = 1.0 + 1.0 / self.reports;
         (self.variance * days, self.reports - 1.0)
     }
 
-    /// The standard deviation of one report from another.
+    /// The standard deviation between one report and another.
     pub(super) fn deviation(self) -> f64 {
         self.variance.sqrt()
     }
@@ -72,7 +72,7 @@ pub(crate) fn are_kept_within(cases: &[Paired]) -> bool {
 fn whole(cases: &[Paired], total: f64) -> Option<(Vec<Whole>, usize)> {
     let counts = cases.iter().map(|case| case.sides().0.by_report().len());
     let count = counts.max().filter(|count| *count >= FEWEST)?;
-    // A case that a report lacks would move the mean of that report alone.
+    // If a report lacks a case, that case would change the mean of only that report.
     let whole = cases.iter().filter_map(|case| {
         let reports: Option<Vec<OfReport>> = case.sides().0.by_report().iter().copied().collect();
         Some(Whole {
@@ -83,8 +83,8 @@ fn whole(cases: &[Paired], total: f64) -> Option<(Vec<Whole>, usize)> {
     Some((whole.collect(), count))
 }
 
-/// The effect that moves all cases together: the variance between the means of the suite, minus the part that
-/// comes from cases that move separately. A common move is contained in that part too, with the square of each share.
+/// The effect that moves all cases together: the variance between the means of the suite, minus the part from cases
+/// that move separately. A common move is contained in that part too, with the square of each share.
 fn of_suite(cases: &[Whole], count: usize) -> f64 {
     let of_report = |report: usize| -> f64 {
         let shares = cases
@@ -101,8 +101,8 @@ fn of_suite(cases: &[Whole], count: usize) -> f64 {
     }
 }
 
-/// The effect that moves each case separately from report to report, but not within a report; nothing where no
-/// report has repeats.
+/// The effect that moves each case separately from report to report, but not within a report; 0 if no report has
+/// repeats.
 fn of_cases(cases: &[Whole]) -> f64 {
     let beyond = cases.iter().filter_map(|case| {
         let noise: Vec<f64> = case
@@ -117,7 +117,8 @@ fn of_cases(cases: &[Whole]) -> f64 {
 }
 
 impl Whole {
-    /// The part of the case in the variance of the suite's mean from report to report, if no other case moves with it.
+    /// The contribution of the case to the variance of the suite's mean between reports, if no other case moves with
+    /// it.
     fn alone(&self) -> f64 {
         let means = self.reports.iter().map(|report| report.mean);
         self.share.powi(2) * variance(means)

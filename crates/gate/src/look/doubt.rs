@@ -1,10 +1,10 @@
-//! The sources of the error of a drop, case by case: they show where more runs would reduce it.
+//! The contribution of each case to the error of a drop: shows where more runs would reduce it.
 
 use super::PairedCase;
 use super::paired::{CaseSide, NoisePart, Paired, pair};
 use super::usual::Usual;
 
-/// The number of runs as which the noise of all cases together counts beside the noise of the case itself.
+/// How many runs the noise of all cases counts as, besides the noise of the case itself.
 const WEIGHT_OF_ALL: f64 = 1.0;
 
 /// The part of one case in the error of a drop.
@@ -12,15 +12,15 @@ const WEIGHT_OF_ALL: f64 = 1.0;
 pub(crate) struct ErrorShare {
     /// The index of the case.
     pub(crate) place: usize,
-    /// The square of its share in the drop.
+    /// The square of the case's share in the drop.
     pub(crate) weight: f64,
-    /// The variance of the case's mean due to the answer to its own input, for a single run.
+    /// The variance of the case's mean that comes from the answer to its own input, for a single run.
     pub(crate) shared: f64,
-    /// The variance due to the answers to its variants; 0 where the first variance contains both.
+    /// The variance that comes from the answers to its variants; 0 if `shared` contains both.
     pub(crate) own: f64,
-    /// How often its own input and its variants were run on the base.
+    /// How often the input of the case and its variants were run on the base.
     pub(crate) base: (usize, usize),
-    /// The same on the head.
+    /// How often the input of the case and its variants were run on the head.
     pub(crate) head: (usize, usize),
     /// Whether it moved or varied.
     pub(crate) is_unstable: bool,
@@ -58,14 +58,14 @@ pub(crate) fn doubts(cases: &[PairedCase]) -> Vec<ErrorShare> {
     paired.iter().map(of_case).collect()
 }
 
-/// The remaining doubt about a case that moved although its repeats agree: the fewer repeats, the more.
+/// The remaining doubt about a case that moved although its repeats agree: the fewer repeats, the more doubt.
 fn unconfirmed(case: &Paired) -> f64 {
     let (base, head) = case.sides();
     case.difference().powi(2) / (4.0 * (base.shared().runs + head.shared().runs))
 }
 
-/// The usual variance of both parts. Where nothing was repeated, it is estimated from the moves of the cases: half of
-/// the squared difference is noise of each side, if all of it is noise.
+/// The usual variance of both parts. Without any repeats, it is estimated from the differences between the sides: if
+/// the whole difference of a case is noise, half of its square is the noise of each side.
 fn usual(paired: &[Paired]) -> (f64, f64) {
     let moved: f64 = paired.iter().map(|case| case.difference().powi(2)).sum();
     let guess = moved / paired.len().max(1) as f64 / 4.0;
@@ -76,8 +76,8 @@ fn usual(paired: &[Paired]) -> (f64, f64) {
     )
 }
 
-/// The variance of a case on both sides together, shrunk towards the usual one: two runs that agree do
-/// not mean that the case never varies.
+/// The variance of a case on both sides together, shrunk towards the usual one: two runs that agree do not mean that
+/// the case never varies.
 fn mixed(parts: &[NoisePart], usual: f64) -> f64 {
     let (mut sum, mut freedom) = (WEIGHT_OF_ALL * usual, WEIGHT_OF_ALL);
     for part in parts {

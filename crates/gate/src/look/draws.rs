@@ -1,15 +1,15 @@
 //! The values of one side for a cell: the losses of its answers, compared with those to the unperturbed input.
 
-/// The losses of one cell on one side; none where an invocation failed.
+/// The losses of one cell on one side; none if an invocation failed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draws {
     /// The loss of each repeat, in order.
     pub values: Vec<Option<f64>>,
-    /// The losses of all pairs: a list for each answer to the cell's own input, and in it a loss for each
-    /// answer to the unperturbed input, which all cells of the case share. Empty where a repeat was
-    /// compared with no other repeat.
+    /// The losses of all pairs: a list for each answer to the cell's own input, which contains a loss for each answer
+    /// to the unperturbed input. All cells of the case share the unperturbed input. Empty if each repeat was compared
+    /// only with itself.
     pub pairs: Vec<Vec<Option<f64>>>,
-    /// How many answers each report has, in turn, where the answers come from several reports. Empty for one report.
+    /// How many answers each report has, in order, if the answers come from several reports. Empty for one report.
     pub reports: Vec<AnswerTotals>,
 }
 
@@ -35,9 +35,9 @@ impl From<Vec<Option<f64>>> for Draws {
 }
 
 impl Draws {
-    /// Joins the answers of several reports. Answers of different reports were never compared, so
-    /// each report keeps its own pairs. `crosses`: whether every answer to the cell's own input is
-    /// compared with every answer to the unperturbed input, where there are several.
+    /// Joins the answers of several reports. Answers of different reports were never compared, so each report keeps its
+    /// own pairs. `crosses`: whether every answer to the cell's own input is compared with every answer to the
+    /// unperturbed input, if there are several.
     pub fn joined(parts: Vec<Self>, crosses: bool) -> Self {
         let is_crossed = crosses || parts.iter().any(Self::is_crossed);
         let shared: Vec<usize> = parts.iter().map(Self::shared_runs).collect();
@@ -66,7 +66,7 @@ impl Draws {
         joined
     }
 
-    /// All pairs; where each repeat was only compared with itself, one pair for each repeat.
+    /// All pairs; if each repeat was only compared with itself, one pair for each repeat.
     fn by_own(&self) -> Vec<Vec<Option<f64>>> {
         if self.is_crossed() {
             return self.pairs.clone();
@@ -81,7 +81,7 @@ impl Draws {
         row.collect()
     }
 
-    /// The answers of each report separately, where there are several reports.
+    /// The answers of each report separately, if there are several reports.
     pub(super) fn by_report(&self) -> Vec<Self> {
         let (mut values, mut own, mut shared) = (0, 0, 0);
         let of_report = self.reports.iter().map(|answers| {
@@ -99,17 +99,17 @@ impl Draws {
         of_report.collect()
     }
 
-    /// How often the input was run, failed or not.
+    /// How often the input was run, including failed runs.
     pub fn runs(&self) -> usize {
         self.own_runs().max(self.shared_runs())
     }
 
-    /// How many answers to the cell's own input there are, failed or not.
+    /// How many answers to the cell's own input there are, including failed calls.
     pub(super) fn own_runs(&self) -> usize {
         self.values.len().max(self.pairs.len())
     }
 
-    /// How many answers to the unperturbed input the losses are computed from.
+    /// From how many answers to the unperturbed input the losses are computed.
     pub(super) fn shared_runs(&self) -> usize {
         let crossed = self.pairs.iter().map(Vec::len).max();
         crossed.unwrap_or(self.values.len())

@@ -1,20 +1,20 @@
-//! How likely chance alone makes single runs of a head look as much worse: the sign-flip test. If nothing has changed, each
-//! difference of a case could as well have been the other way round. Of passes and failures it is the exact test of McNemar
-//! ("Note on the sampling error of the difference between correlated proportions", Psychometrika 12, 1947).
+//! The probability that chance alone makes single runs of a head look so much worse: the sign-flip test. If nothing has
+//! changed, the sign of each case's difference could equally be reversed. For passes and failures it is the exact test
+//! of McNemar ("Note on the sampling error of the difference between correlated proportions", Psychometrika 12, 1947).
 
 use super::GUARD;
 
-/// The most differences of unlike size whose signs are all tried; more of them are put on a grid.
+/// The maximum number of differences of different size whose signs are enumerated; with more of them a grid is used.
 const ALL_TRIED: usize = 16;
 
-/// The number of additions that the grid may take.
+/// The maximum number of additions for the grid.
 const WORK: usize = 1 << 25;
 
-/// How many steps of the grid the largest difference has, at most.
+/// The maximum number of grid steps for the largest difference.
 const FINEST: usize = 2_048;
 
-/// The probability that the sum of these differences, each with a sign by chance, is as large as it is. Where it cannot be
-/// computed exactly it is rather too large.
+/// The probability that the sum of these differences with random signs is at least as large as observed. If it cannot
+/// be computed exactly, the result is slightly too large.
 pub(crate) fn chance(differences: &[f64]) -> f64 {
     let moved: Vec<f64> = differences
         .iter()
@@ -39,9 +39,9 @@ pub(crate) fn chance(differences: &[f64]) -> f64 {
     }
 }
 
-/// The probability of at least so many heads among coins.
+/// The probability of at least this many heads among coins.
 fn of_coins(coins: usize, heads: usize) -> f64 {
-    // Logarithms, since the coefficients of a thousand coins are beyond any number.
+    // Logarithms are used, because the coefficients for a thousand coins exceed any floating-point number.
     let (mut log, mut all) = (-(coins as f64) * std::f64::consts::LN_2, 0.0);
     for below in 0..=coins {
         if below >= heads {
@@ -71,7 +71,8 @@ fn of_all_signs(moved: &[f64], sum: f64) -> f64 {
     as_large.count() as f64 / f64::from(all)
 }
 
-/// The same on whole numbers of steps. What rounding may have added is taken from the sum that is asked about.
+/// The probability that a sum of whole numbers of steps, each with a random sign, is as large as it is. The possible
+/// rounding error is subtracted from the observed sum.
 fn of_grid(moved: &[f64], (sum, most): (f64, f64)) -> f64 {
     let steps = (WORK / (moved.len() * moved.len())).min(FINEST);
     if steps < 8 {
@@ -83,7 +84,7 @@ fn of_grid(moved: &[f64], (sum, most): (f64, f64)) -> f64 {
         .map(|one| (one.abs() / step).round() as usize)
         .collect();
     let whole: usize = sizes.iter().sum();
-    // A sum of signed sizes is twice the sum of those with a plus, less the whole.
+    // The sum of sizes with signs is twice the sum of the positive sizes, minus the sum of all sizes.
     let mut likely = vec![0.0; whole + 1];
     likely[0] = 1.0;
     let mut reached = 0;
@@ -101,8 +102,8 @@ fn of_grid(moved: &[f64], (sum, most): (f64, f64)) -> f64 {
     as_large.map(|(_, likely)| likely).sum::<f64>().min(1.0)
 }
 
-/// Hoeffding's bound of the same probability ("Probability inequalities for sums of bounded random variables", Journal of
-/// the American Statistical Association 58, 1963).
+/// Hoeffding's bound of the same probability ("Probability inequalities for sums of bounded random variables", Journal
+/// of the American Statistical Association 58, 1963).
 fn bound(moved: &[f64], sum: f64) -> f64 {
     let squares: f64 = moved.iter().map(|one| one * one).sum();
     (-sum * sum / (2.0 * squares)).exp()

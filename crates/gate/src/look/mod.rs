@@ -1,7 +1,7 @@
-//! One look at one metric: is the head worse than the base by more than its noise explains?
+//! Makes one look at one metric: is the head worse than the base by more than its noise explains?
 //!
-//! Every value is a loss: a bigger value is worse. The suite is fixed, so the relevant noise is
-//! that of running it again, not that of drawing other cases.
+//! Every value is a loss: a larger value is worse. The suite is fixed, so the relevant noise is the noise of running
+//! the same suite again, not of drawing other cases.
 
 mod between;
 mod doubt;
@@ -17,30 +17,30 @@ pub use draws::Draws;
 pub(super) use exact::chance;
 pub(super) use paired::{Paired, pair};
 
-/// Two losses that differ by at most this are the same: a smaller drop cannot be told from rounding.
+/// Two losses that differ by at most this count as equal, because a smaller drop may be a rounding error.
 pub const GUARD: f64 = 1e-9;
 
 /// The confidence of the upper bound.
 pub const UPPER_CONFIDENCE: f64 = 0.90;
 
-/// With fewer cells than this per case, a single flip makes a case unstable or hides that it is unstable, so
-/// every case is re-run.
+/// With fewer cells per case than this, a single changed answer makes a case look unstable or hides that it is, so
+/// every case is run again.
 const FEW_CELLS: f64 = 3.0;
 
-/// The power for the minimum detectable drop.
+/// The statistical power for which the minimum detectable drop is computed.
 const POWER: f64 = 0.80;
 
-/// One case with the values of both sides.
+/// A case with the values of both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PairedCase {
-    /// The cells that both sides ran: the variants whose input was the same, or the case itself.
+    /// The cells that both sides ran: the variants with the same input, or the case itself.
     pub cells: Vec<PairedCell>,
-    /// How many samples of the metric each cell stands for; 1 where cells are variants.
+    /// How many samples of the metric each cell stands for; 1 if cells are variants.
     pub weight: f64,
-    /// How many inputs are run with every repeat of the case beside its own input.
+    /// How many inputs are run in every repeat of the case, besides its own input.
     pub variants: usize,
-    /// Whether the own input can be repeated without the variants, since every answer to it is compared with
-    /// all answers to them.
+    /// Whether the own input can be repeated without the variants, because every answer to it is compared with all
+    /// answers to them.
     pub crosses: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct PairedCell {
 }
 
 impl PairedCase {
-    /// How often the cell was run on the head, failed runs included.
+    /// How often the cell was run on the head, including failed runs.
     pub fn head_runs(&self) -> usize {
         self.cells
             .iter()
@@ -69,9 +69,9 @@ impl PairedCase {
 pub enum Noise {
     /// There is no noise: the pipeline is declared deterministic.
     Declared,
-    /// The repeats; the differences between cases where nothing was repeated.
+    /// The noise comes from the repeats or, without any repeats, from the differences between cases.
     Repeats,
-    /// The differences between cases, even where repeats exist.
+    /// The differences between cases, even if there are repeats.
     Cases,
 }
 
@@ -80,10 +80,9 @@ pub enum Noise {
 pub struct LookSettings {
     /// The limit of the drop, in the metric's own unit. A larger drop is a regression.
     pub max_drop: f64,
-    /// The largest possible drop: the width of the metric's range, which is infinite where the
-    /// range is open.
+    /// The largest possible drop: the width of the metric's range, which is infinite if the range is open.
     pub widest: f64,
-    /// The probability of a false alarm that this look may spend on all gated metrics together.
+    /// The probability of a false alarm that this look may use for all gated metrics together.
     pub alpha: f64,
     /// How many metrics are gated: each gets its share of alpha.
     pub gated: usize,
@@ -100,7 +99,7 @@ pub enum LookOutcome {
     Regression,
     /// The head is not worse by more than is allowed.
     Pass,
-    /// Neither is certain yet.
+    /// It is not certain yet whether the head is worse.
     Inconclusive,
 }
 
@@ -109,11 +108,11 @@ pub enum LookOutcome {
 pub enum LookReason {
     /// The drop is beyond the limit and beyond its noise.
     Drop,
-    /// The drop is bounded below the limit.
+    /// The upper bound of the drop is below the limit.
     Bounded,
     /// The drop is beyond the limit, but noise may explain it.
     Suspected,
-    /// The drop is within the limit, but a larger one is not ruled out.
+    /// The drop is within the limit, but a larger drop cannot be excluded.
     Wide,
 }
 
@@ -122,13 +121,13 @@ pub enum LookReason {
 pub enum BoundsSource {
     /// The pipeline is declared deterministic.
     Declared,
-    /// Both sides are equal, value by value.
+    /// All values of both sides are equal.
     Identical,
-    /// There are repeats, and none of them varied.
+    /// There are repeats, but their values did not vary.
     Still,
     /// The variation between repeats.
     Repeats,
-    /// The variation between cases, one run on each side.
+    /// The variation between cases, with one run on each side.
     Cases,
 }
 
@@ -143,23 +142,23 @@ pub struct Look {
     pub basis: BoundsSource,
     /// The mean loss of the base over the cells that both sides have.
     pub base: f64,
-    /// The mean loss of the head over these cells.
+    /// The mean loss of the head over the cells that both sides have.
     pub head: f64,
     /// Head minus base: positive is worse.
     pub drop: f64,
-    /// The drop is at least this, with confidence `1 - alpha`; none where nothing can be said.
+    /// The drop is at least this, with confidence `1 - alpha`; none if no bound is known.
     pub lower: Option<f64>,
-    /// The drop is at most this, with confidence 0.90; none where nothing can be said.
+    /// The drop is at most this, with confidence 0.90; none if no bound is known.
     pub upper: Option<f64>,
-    /// This metric's share of alpha, for the lower bound.
+    /// The share of alpha that this metric may use, for the lower bound.
     pub alpha: f64,
-    /// The smallest true drop that would be found four times in five; none where no drop would be.
+    /// The smallest true drop that would be detected four times in five; none if no drop would be.
     pub detectable: Option<f64>,
     /// The change of the mean when one cell changes.
     pub resolution: f64,
     /// How many cases were judged.
     pub cases: usize,
-    /// How many cells these cases have.
+    /// How many cells the judged cases have.
     pub cells: usize,
     /// How many of the cases moved.
     pub moved: usize,
@@ -167,23 +166,24 @@ pub struct Look {
     pub shares: Vec<f64>,
     /// The indices of all cases that both sides measured.
     pub judged: Vec<usize>,
-    /// The indices of the cases that moved or varied, or of all cases where a case has too few cells.
+    /// The indices of the cases that moved or varied, or of all cases if a case has too few cells.
     pub unstable: Vec<usize>,
     /// The indices of the cases that the base measured but the head did not.
     pub lost: Vec<usize>,
-    /// The standard error of the drop; infinite where one case and one run tell nothing.
+    /// The standard error of the drop; infinite if there is only one case and one run, from which no conclusion is
+    /// possible.
     pub error: f64,
-    /// Whether most of the error comes from cases that the base ran once: re-runs of the head hardly reduce it.
+    /// Whether most of the error comes from cases that the base ran once: then re-runs of the head hardly reduce it.
     pub rests_on_single_bases: bool,
-    /// How far one stored report of the base differs from another, as a standard deviation, where several serve as
-    /// repeats and their own noise does not explain the difference.
+    /// How far one stored report of the base differs from another, as a standard deviation, if several serve as repeats
+    /// and their own noise does not explain the difference.
     pub between_reports: Option<f64>,
-    /// The part of the squared error that comes from this difference: no run beside a fixed base reduces it.
+    /// The part of the squared error that comes from this difference: running only the head again does not reduce it.
     pub fixed: f64,
     /// Whether the drop exceeds the limit only because of cases for which the head has a single value.
     pub is_unconfirmed: bool,
-    /// How likely chance alone makes as much of a drop, where only single runs were there to tell and the metric asks for
-    /// that test.
+    /// The probability that such a drop occurs by chance, if there were only single runs and the metric requires that
+    /// test.
     pub chance: Option<f64>,
 }
 
@@ -196,7 +196,7 @@ pub enum Unmeasured {
     Coverage {
         /// The indices of these cases.
         lost: Vec<usize>,
-        /// How many the base measured.
+        /// How many cases the base measured.
         of: usize,
     },
 }
@@ -212,7 +212,7 @@ impl Look {
     }
 }
 
-/// The mean loss of the base and that of the head, over the cells that both sides have; none where there are none.
+/// The mean loss of the base and that of the head, over the cells that both sides have; none if there are none.
 pub fn means(cases: &[PairedCase]) -> Option<(f64, f64)> {
     let (paired, _) = pair(cases);
     (!paired.is_empty()).then(|| (mean(&paired, Paired::base), mean(&paired, Paired::head)))
@@ -226,11 +226,11 @@ fn mean(paired: &[Paired], loss: impl Fn(&Paired) -> f64) -> f64 {
     losses.sum()
 }
 
-/// Looks once.
+/// Makes one look.
 ///
 /// # Errors
 ///
-/// Where the metric was not measured on one side or the other, or in too few cases.
+/// Fails if the metric was not measured on one of the sides, or in too few cases.
 pub fn look(cases: &[PairedCase], question: &LookSettings) -> Result<Look, Unmeasured> {
     let (paired, lost) = pair(cases);
     let measured = paired.len() + lost.len();

@@ -1,4 +1,4 @@
-//! How far a drop may be off: its standard error, and the bounds from it.
+//! The uncertainty of a drop: its standard error, and the bounds that follow from it.
 
 use super::between::Between;
 use super::paired::Paired;
@@ -9,43 +9,44 @@ use kelvin_base::stats;
 /// With one run on each side and fewer cases than this, a metric in which a case moved cannot pass.
 pub(super) const FEW_CASES: usize = 5;
 
-/// Replaces alpha in the minimum detectable drop at a look that spends no alpha: the share that the
-/// next looks would have.
+/// At a look that uses no alpha, the minimum detectable drop is computed with this alpha: the share that the next looks
+/// would have.
 const NEXT_ALPHA: f64 = 0.03;
 
-/// How far a drop may be off.
+/// The uncertainty of a drop.
 pub(super) struct DropSpread {
-    /// The source of this knowledge.
+    /// The source of the estimate.
     pub(super) basis: BoundsSource,
-    /// How far the whole drop may be off.
+    /// The uncertainty of the whole drop.
     whole: MeanError,
-    /// The standard error of the cases that the base ran once, which no re-run of the head can reduce.
+    /// The standard error of the cases that the base ran once; re-runs of the head cannot reduce it.
     of_single_bases: f64,
-    /// The loss of cases with a single value on each side, where the noise comes from repeats: their
-    /// re-runs failed, or came from answers that the pipeline keeps.
+    /// The loss of cases with a single value on each side, if the noise is estimated from repeats: their re-runs
+    /// failed, or their answers came from the pipeline's own cache.
     unrepeated: f64,
-    /// How far the rest of the drop may be off.
+    /// The uncertainty of the rest of the drop.
     rest: MeanError,
-    /// How far stored reports of the base differ, which no run of today reduces.
+    /// How far stored reports of the base differ; additional runs do not reduce this part.
     between: Option<Between>,
 }
 
-/// How far a mean may be off.
+/// The uncertainty of a mean.
 #[derive(Clone, Copy)]
 struct MeanError {
-    /// The standard error; infinite where one case and one run each tell nothing.
+    /// The standard error; infinite if there is only one case and one run on each side, from which no conclusion is
+    /// possible.
     standard: f64,
     /// The degrees of freedom of its t distribution, at least 1.
     freedom: f64,
 }
 
-/// The bounds of the drop; none where it is unbounded.
+/// The bounds of the drop; none if it is unbounded.
 pub(super) struct Bounds {
     pub(super) lower: Option<f64>,
     pub(super) upper: Option<f64>,
 }
 
-/// The spread of a drop over `total` samples.
+/// The uncertainty of a drop over `total` samples.
 pub(super) fn spread(cases: &[Paired], total: f64, drop: f64, noise: Noise) -> DropSpread {
     let of = |basis, whole| DropSpread {
         basis,
@@ -160,7 +161,7 @@ fn is_single(case: &Paired) -> bool {
 }
 
 impl DropSpread {
-    /// Widens the spread, where the reports of the base differ more than their own noise explains.
+    /// Increases the uncertainty if the reports of the base differ more than their own noise explains.
     fn wider_by(self, between: Between) -> Self {
         Self {
             whole: self.whole.and(between.term()),
@@ -170,24 +171,24 @@ impl DropSpread {
         }
     }
 
-    /// How far one stored report of the base differs from another, where their own noise does not explain it.
+    /// How far one stored report of the base differs from another, if their own noise does not explain it.
     pub(super) fn between_reports(&self) -> Option<f64> {
         self.between.map(Between::deviation)
     }
 
-    /// The part of that difference in the squared error.
+    /// The part of the difference between stored reports in the squared error.
     pub(super) fn fixed(&self) -> f64 {
         self.between.map_or(0.0, |between| between.term().0)
     }
 
     /// The lower bound at confidence `1 - alpha`, and the upper bound at 0.90.
     pub(super) fn bounds(&self, drop: f64, alpha: f64) -> Bounds {
-        // A look that may spend no alpha has no lower bound, except for a pipeline that is declared deterministic.
+        // A look that may use no alpha has no lower bound, except for a pipeline that is declared deterministic.
         let lower = match () {
             () if self.basis == BoundsSource::Declared => Some(drop),
             () if alpha <= 0.0 => None,
-            // Nobody knows how much of a difference between two single runs is luck. So the difference
-            // does not count as a drop, but it does not hide what repeats confirm either.
+            // It is not known how much of a difference between two single runs is due to chance. So the difference does
+            // not count as a drop, but it does not hide a drop that repeats confirm.
             () => Some(drop - self.unrepeated - self.rest.off(alpha)),
         };
         let finite = |bound: &f64| bound.is_finite();
@@ -207,8 +208,8 @@ impl DropSpread {
         self.whole.standard
     }
 
-    /// The true drop that is found with a power of four in five: it must exceed the limit and its
-    /// noise, even with bad luck.
+    /// The true drop that is detected with a power of four in five: it must exceed the limit and its noise, even with
+    /// bad luck.
     pub(super) fn detectable(&self, question: &LookSettings, alpha: f64) -> Option<f64> {
         let alpha = if alpha > 0.0 {
             alpha
@@ -219,8 +220,8 @@ impl DropSpread {
         Some(least).filter(|least| least.is_finite())
     }
 
-    /// The part of the drop from cases with a single run of the head, where the noise comes from repeats:
-    /// their re-run failed. No regression may depend on this part.
+    /// The part of the drop from cases with a single run of the head, if the noise is estimated from repeats: their
+    /// re-run failed. No regression may depend on this part.
     pub(super) fn rests_on_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
         if !matches!(self.basis, BoundsSource::Still | BoundsSource::Repeats) {
             return 0.0;
@@ -228,13 +229,14 @@ impl DropSpread {
         lost_on_single_runs(cases, total)
     }
 
-    /// The gain of cases with a single run of the base, as a positive number: that run may by chance
-    /// have been worse than the base usually is. No pass may depend on this gain.
+    /// The gain of cases with a single run of the base, as a positive number: by chance, that run may have been worse
+    /// than the base usually is. No pass may depend on this gain.
     ///
-    /// Where the repeats of the head vary, as the grades of a judge do in every case, the usual noise of the case is
-    /// known, and the upper bound has it already. So a gain counts there by what it is above one standard error. If all
-    /// of it counted, the noise of the lucky half of the cases would be counted twice, and hardly a suite of noisy grades
-    /// could pass. A head that never varied says nothing about the luck of the base, so its whole gain counts.
+    /// If the repeats of the head vary, as the grades of a judge do in every case, the usual noise of the case is
+    /// known, and the upper bound already includes it. So only the part of a gain above one standard error counts. If
+    /// all of it counted, the noise of the lucky half of the cases would be counted twice, and hardly any suite of
+    /// noisy grades could pass. A head that never varied says nothing about the luck of the base, so its whole gain
+    /// counts.
     pub(super) fn gained_on_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
         if !matches!(self.basis, BoundsSource::Still | BoundsSource::Repeats) {
             return 0.0;
@@ -276,7 +278,7 @@ impl MeanError {
         }
     }
 
-    /// How far the mean may be off on one side, with probability `1 - alpha`.
+    /// The margin of error of the mean on one side, with probability `1 - alpha`.
     fn off(&self, alpha: f64) -> f64 {
         if self.standard == 0.0 {
             return 0.0;

@@ -1,4 +1,4 @@
-//! One case with the cells that two sides share: its mean loss, and how far the mean varies from run to run.
+//! One case with the cells that two sides share: its mean loss, and how much the mean varies from run to run.
 
 use super::draws::Draws;
 use super::{GUARD, PairedCase, PairedCell};
@@ -23,14 +23,15 @@ pub(crate) struct CaseSide {
     varies: bool,
     /// How the mean varies with the answer to the input that all cells share.
     shared: NoisePart,
-    /// How the mean varies with the answers to the cells' own inputs; none where `shared` contains both.
+    /// How the mean varies with the answers to the cells' own inputs; none if `shared` contains both.
     own: Option<NoisePart>,
-    /// The variance of a single cell between the answers to its own input, and the degrees of freedom
-    /// that it was taken from; 0 of them where nothing was repeated.
+    /// The variance of a single cell between the answers to its own input, and the degrees of freedom of this estimate;
+    /// 0 degrees without any repeats.
     cell: (f64, f64),
     /// The lowest and the highest mean of a cell.
     range: (f64, f64),
-    /// The values of each stored report for the case, where there are several; none for a report that lacks a cell.
+    /// The values of each stored report for the case, if there are several reports; none for a report that lacks a
+    /// cell.
     by_report: Vec<Option<OfReport>>,
 }
 
@@ -39,21 +40,22 @@ pub(crate) struct CaseSide {
 pub(super) struct OfReport {
     /// The mean over the cells.
     pub(super) mean: f64,
-    /// The variance of that mean between runs of the report; none below two of them.
+    /// The variance of that mean between runs of the report; none for fewer than two runs.
     pub(super) noise: Option<f64>,
 }
 
 /// A part of the noise of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NoisePart {
-    /// The variance of the case's mean loss between single runs; none below two of them.
+    /// The variance of the case's mean loss between single runs; none for fewer than two runs.
     pub(super) variance: Option<f64>,
     /// The number of runs.
     pub(super) runs: f64,
 }
 
 impl NoisePart {
-    /// Takes the pooled variance of both, weighted by degrees of freedom, if its own is smaller.
+    /// If its own variance is smaller than the pooled variance of both sides, weighted by degrees of freedom, uses the
+    /// pooled one.
     pub(super) fn at_least_as_noisy_as(self, other: Self) -> Self {
         let together = self.variance.zip(other.variance).map(|(own, other_own)| {
             let (freedom, other_freedom) = (self.runs - 1.0, other.runs - 1.0);
@@ -128,7 +130,7 @@ impl Paired {
         self.head.mean - self.base.mean
     }
 
-    /// Whether all values of both sides are equal in every cell of every repeat: this is the same measurement.
+    /// Whether both sides have equal values in every cell of every repeat: then both are the same measurement.
     pub(super) const fn is_identical(&self) -> bool {
         self.identical
     }
@@ -161,7 +163,7 @@ impl CaseSide {
                     variance: variance(&repeats),
                     runs: repeats.len() as f64,
                 };
-                // There is one answer to everything, so nobody knows to which input the luck belongs.
+                // Every input has a single answer, so nobody knows which answer was lucky.
                 let own = (repeats.len() < 2).then_some(part);
                 let freedom = part.variance.map_or(0.0, |_| part.runs - 1.0);
                 (part, own, (part.variance.unwrap_or(0.0), freedom))
@@ -198,7 +200,7 @@ impl CaseSide {
         self.varies
     }
 
-    /// Whether the side has a single value of the case.
+    /// Whether the side has a single value for the case.
     pub(super) fn is_single(&self) -> bool {
         self.shared.runs < 2.0 && self.own.is_none_or(|own| own.runs < 2.0)
     }
@@ -216,12 +218,12 @@ impl CaseSide {
         self.range
     }
 
-    /// Whether all runs are of one report.
+    /// Whether all runs come from one report.
     pub(crate) const fn is_of_one_report(&self) -> bool {
         self.by_report.is_empty()
     }
 
-    /// The values of each stored report, where there are several.
+    /// The values of each stored report, if there are several.
     pub(super) fn by_report(&self) -> &[Option<OfReport>] {
         &self.by_report
     }
@@ -232,10 +234,10 @@ impl CaseSide {
     }
 }
 
-/// The two parts of the noise of a two-sample mean over all pairs, by the jackknife (Arvesen,
-/// "Jackknifing U-statistics", Annals of Mathematical Statistics 40, 1969): the variance of the means
-/// that fix one answer of one kind. The joint effect of both kinds is counted in each part, so that
-/// the error is rather too large than too small.
+/// The two parts of the noise of a two-sample mean over all pairs, by the jackknife (Arvesen, "Jackknifing
+/// U-statistics", Annals of Mathematical Statistics 40, 1969): the variance of the means in which one answer of one
+/// kind is fixed. The joint effect of both kinds is counted in each part, so the error is rather too large than too
+/// small.
 fn crossed(cells: &[&Draws], means: &[f64]) -> (NoisePart, Option<NoisePart>, (f64, f64)) {
     let count = cells.len() as f64;
     let rounds = cells.iter().map(|cell| cell.shared_runs()).max();
@@ -257,7 +259,7 @@ fn crossed(cells: &[&Draws], means: &[f64]) -> (NoisePart, Option<NoisePart>, (f
         }
     }
     let own = NoisePart {
-        // This is the mean over the cells; those without repeats are assumed to vary like the others.
+        // The variance is the mean over the cells; cells without repeats are assumed to vary like the others.
         variance: (known > 0.0).then(|| sum / known / count),
         runs: most as f64,
     };
@@ -269,7 +271,8 @@ fn crossed(cells: &[&Draws], means: &[f64]) -> (NoisePart, Option<NoisePart>, (f
     (shared, Some(own), (cell, freedom))
 }
 
-/// The values of each report for a case; none for a report that lacks a cell, since other cells are not equally hard.
+/// The values of each report for a case; none for a report that lacks a cell, since its other cells may be easier or
+/// harder.
 fn by_report(cells: &[&Draws]) -> Vec<Option<OfReport>> {
     let all: Vec<Vec<Draws>> = cells.iter().map(|cell| cell.by_report()).collect();
     let count = all.iter().map(Vec::len).min().unwrap_or(0);
@@ -289,8 +292,8 @@ fn by_report(cells: &[&Draws]) -> Vec<Option<OfReport>> {
     (0..count).map(of_report).collect()
 }
 
-/// The mean over the cells in each round. A cell that is missing in a round is replaced by its mean, so that
-/// cells which failed now and then do not shift the mean of the case.
+/// The mean over the cells in each repeat. A cell that is missing in a repeat is replaced by its mean, so that cells
+/// that failed sometimes do not change the mean of the case.
 fn rows(
     cells: &[&Draws],
     means: &[f64],
@@ -309,7 +312,7 @@ fn rows(
     row.collect()
 }
 
-/// The variance between values, none below two of them; 0 where they differ by no more than rounding.
+/// The variance between values; none for fewer than two values, and 0 if they differ only by rounding.
 fn variance(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;

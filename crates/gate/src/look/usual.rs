@@ -1,30 +1,28 @@
 //! The usual noise in a suite, and from it the variance of each case's difference.
 //!
-//! A side that ran a case once tells nothing about its noise, and its one run may have been lucky. So it
-//! is assumed to vary like the other side, like the other cases, and at least as much as single calls were
-//! seen to differ.
+//! If a side ran a case once, its noise is not known, and its only run may have been lucky. So it is assumed to vary
+//! like the other side, like the other cases, and at least as much as the observed difference between single calls.
 
 use super::paired::{NoisePart, Paired};
 
-/// The number of runs as which the noise of all cases together counts beside that of the case itself, where a side
-/// ran the case once.
+/// How many runs the noise of all cases counts as, besides the noise of the case itself, if a side ran the case once.
 const WEIGHT_OF_ALL: f64 = 2.0;
 
-/// The number of repeats without variation that halve the assumed noise of a coin. Few repeats that
-/// agree are no proof that a pipeline has no noise.
+/// The number of repeats without variation that halve the assumed noise of a coin. A few repeats that agree do not
+/// prove that a pipeline has no noise.
 const DOUBT: f64 = 6.0;
 
 /// The variance of a fair coin, the largest for values between 0 and 1.
 const COIN: f64 = 0.25;
 
-/// The least share of the noise of single calls that is assumed for a side that ran once. All of that noise would
-/// be too much, since the cases that were run again are those that vary.
+/// The lowest share of the noise of single calls that is assumed for a side that ran once. All of that noise would be
+/// too much, since the cases that were run again are those that vary.
 const LEAST_OF_CALLS: f64 = 0.5;
 
 /// The usual noise in a suite.
 pub(super) struct Usual {
-    /// The variance of a case's mean between answers to the shared input, and to the cells' own inputs; none
-    /// where nothing was repeated.
+    /// The variance of a case's mean due to the answers to the shared input, and due to those to the cells' own inputs;
+    /// none without any repeats.
     shared: Option<f64>,
     own: Option<f64>,
     /// The variance of a single cell.
@@ -65,7 +63,7 @@ impl Usual {
         }
     }
 
-    /// The usual variance due to the answer to the shared input; none where nothing was repeated.
+    /// The usual variance due to the answers to the shared input; none without any repeats.
     pub(super) const fn shared(&self) -> Option<f64> {
         self.shared
     }
@@ -86,13 +84,13 @@ impl Usual {
             };
         }
         let mut terms = Vec::with_capacity(4);
-        // A case that did not move has no luck that a drop could depend on.
+        // If a case did not move, the drop cannot depend on its luck.
         let of_calls = match case.has_moved() {
             true => LEAST_OF_CALLS * self.cell,
             false => 0.0,
         };
         let least = of_calls * self.reach(case);
-        // The noise of a base with several reports is well known: if a few runs of the head agree, that does not mean
+        // The noise of a base with several reports is well known. If a few runs of the head agree, this does not mean
         // that the head has less noise.
         let of_head = |base: NoisePart, head: NoisePart| match case.sides().0.by_report().is_empty()
         {
@@ -105,8 +103,8 @@ impl Usual {
             self.shared,
             least,
         );
-        // Where one side reports the noise of its own answers separately, the other side may do so too, or its repeats
-        // contain both parts.
+        // If one side estimates the noise of its own answers separately, the other side either does so too, or its
+        // repeats contain both parts.
         match (base.own(), head.own()) {
             (Some(one), Some(other)) if one.variance.or(other.variance).is_some() => {
                 let least = of_calls / case.cells() as f64;
@@ -122,14 +120,14 @@ impl Usual {
         terms
     }
 
-    /// How far the answer to the shared input moves the mean of a case, squared: by the full scale where
-    /// its cells agree, and at least as far as the case has moved.
+    /// How far the answer to the shared input can move the mean of a case, squared: by the full scale if its cells
+    /// agree, and at least as far as the case has moved.
     fn reach(&self, case: &Paired) -> f64 {
         let moved = case.difference().powi(2);
         if self.scale <= 0.0 {
             return moved;
         }
-        // Only the side that was repeated has a known variance.
+        // Only the side with repeats has a known variance.
         let known = match case.sides().1.is_single() {
             true => case.base(),
             false => case.head(),

@@ -1,5 +1,5 @@
-//! Decides where the next calls go: to the input, the variants and the side where each call reduces the errors of the
-//! open metrics most. Where the affordable calls cannot decide a metric at all, no further call is made.
+//! Decides about the next calls: they go to the input, the variants and the side where each call reduces the errors of
+//! the open metrics most. If the affordable calls cannot decide a metric at all, no more calls are made.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -9,17 +9,17 @@ use crate::look;
 use crate::look::{ErrorShare, Look, PairedCase};
 use kelvin_record::{Repeats, WantedRepeats};
 
-/// The runs of an unstable case before the second look, where its own input can be repeated without
-/// its variants. An answer to that input is one call and affects every cell of the case.
+/// The runs of an unstable case before the second look, if its own input can be repeated without its variants. An
+/// answer to that input needs one call and affects every cell of the case.
 const OPENING: Repeats = Repeats {
     input: 4,
     variants: 2,
 };
 
-/// The same number where every repeat needs all inputs.
+/// The runs of an unstable case before the second look, if every repeat needs all inputs.
 const OPENING_OF_ALL: usize = 3;
 
-/// Cheaper choices for a small budget, which are tried one after the other; all cases get the same one.
+/// Cheaper choices for a small budget, which are tried one after the other; each applies to all cases.
 const CHEAPER: [(Repeats, usize); 3] = [
     (
         Repeats {
@@ -44,7 +44,7 @@ const CHEAPER: [(Repeats, usize); 3] = [
     ),
 ];
 
-/// An error below this counts as none.
+/// An error below this counts as zero.
 const NO_ERROR: f64 = 1e-9;
 
 /// An open metric with its last look.
@@ -56,7 +56,7 @@ pub(super) struct OpenMetric<'a> {
 /// The runs that are possible.
 pub(super) struct Allocation<'a> {
     pub(super) means: Means,
-    /// The cases whose base was run beside the head.
+    /// The cases whose base was run together with the head.
     pub(super) fresh: &'a BTreeSet<String>,
     /// How many calls may still be made, on both sides together.
     pub(super) left: usize,
@@ -69,7 +69,7 @@ struct CaseRuns {
     head: Repeats,
 }
 
-/// One possible run of a case on a side: its own input, its variants, or both.
+/// A possible run of a case on a side: its own input, its variants, or both.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum CaseShare {
     Input,
@@ -85,11 +85,10 @@ impl Allocation<'_> {
         base.into_iter().chain(head).collect()
     }
 
-    /// The first re-run: every case that moved or varied, better or worse. None where the budget does not
-    /// suffice.
+    /// The first re-run: every case that moved or varied, better or worse. None if the budget is too small.
     ///
-    /// With a fixed base, all cases must be run again: if only the cases that moved are, the luck of the
-    /// head averages out but that of the base stays, and the drop is biased by it.
+    /// With a fixed base, all cases must be run again. If only the cases that moved were run again, chance would
+    /// average out for the head but not for the base, and bias the drop.
     pub(super) fn opening(&self, open: &[OpenMetric<'_>]) -> Option<Rerun> {
         let full = std::iter::once((OPENING, OPENING_OF_ALL));
         full.chain(CHEAPER).find_map(|(crossed, all)| {
@@ -115,8 +114,8 @@ impl Allocation<'_> {
         })
     }
 
-    /// Whether repeats of a fixed base tell how much the answers to the variants vary, so that
-    /// repeats of the head's variants can wait.
+    /// Whether repeats of a fixed base show how much the answers to the variants vary, so that repeats of the head's
+    /// variants can wait.
     fn knows_variants(&self, case: &PairedCase) -> bool {
         let mut cells = case.cells.iter();
         !self.means.base && cells.any(|cell| cell.base.repeats_variants())
@@ -130,7 +129,7 @@ impl Allocation<'_> {
         }
     }
 
-    /// The next re-run, of about `batch` calls. None where no run is left.
+    /// The next re-run, of about `batch` calls. None if no run is left.
     pub(super) fn next(&self, open: &[OpenMetric<'_>], batch: usize) -> Option<Rerun> {
         let items = items(open, self.fresh);
         let gains = gains(open);
@@ -189,7 +188,7 @@ impl Allocation<'_> {
         }
     }
 
-    /// The re-run, if it requests any run and the remaining calls suffice.
+    /// The re-run, if it contains any run and the remaining calls are enough.
     fn affordable(&self, rerun: Rerun, items: &BTreeMap<&str, CaseRuns>) -> Option<Rerun> {
         let cost = |side: Side, wanted: &WantedRepeats| -> usize {
             let of_each = wanted.iter().map(|(name, runs)| {
@@ -223,7 +222,7 @@ fn want(rerun: &mut Rerun, side: Side, name: &str, runs: Repeats) {
         .raise(&runs.into());
 }
 
-/// Every case of the open metrics, with the number of its runs. Repeats of a base that was not run beside the
+/// Every case of the open metrics, with the number of its runs. Repeats of a base that was not run together with the
 /// head do not count, since the first new runs replace them.
 fn items<'o>(open: &[OpenMetric<'o>], fresh: &BTreeSet<String>) -> BTreeMap<&'o str, CaseRuns> {
     let mut items: BTreeMap<&str, CaseRuns> = BTreeMap::new();
@@ -248,8 +247,8 @@ fn items<'o>(open: &[OpenMetric<'o>], fresh: &BTreeSet<String>) -> BTreeMap<&'o 
     items
 }
 
-/// How much one run of a kind would reduce the errors, if it were the only one: the sum over the open metrics
-/// of its variance, as a share of their variances.
+/// How much one more run of each kind would reduce the errors: the sum, over the open metrics, of its variance as a
+/// share of their variances.
 fn gains<'o>(open: &[OpenMetric<'o>]) -> BTreeMap<(&'o str, CaseShare), f64> {
     let mut gains: BTreeMap<(&str, CaseShare), f64> = BTreeMap::new();
     for open in open {
@@ -274,7 +273,7 @@ fn gains<'o>(open: &[OpenMetric<'o>]) -> BTreeMap<(&'o str, CaseShare), f64> {
     gains
 }
 
-/// Whether a case moved or was run again; any other case is left alone.
+/// Whether a case moved or was run again; no other case is run.
 const fn is_in_doubt(doubt: &ErrorShare) -> bool {
     let is_single = doubt.base.0 < 2 && doubt.base.1 < 2 && doubt.head.0 < 2 && doubt.head.1 < 2;
     doubt.is_unstable || !is_single
@@ -317,7 +316,7 @@ impl RunCandidate<'_> {
         }
     }
 
-    /// How much it reduces the errors for each call: from v / n to v / (n + 1).
+    /// How much one more run reduces the errors per call: from v / n to v / (n + 1).
     fn worth(&self) -> f64 {
         let runs = match self.what {
             CaseShare::Input => self.runs.input,
@@ -347,7 +346,7 @@ impl PartialOrd for RunCandidate<'_> {
 }
 
 impl Ord for RunCandidate<'_> {
-    /// The most valuable candidate is the largest; among equal ones the first by name.
+    /// The most valuable candidate is the largest; among equal candidates the first by name.
     fn cmp(&self, other: &Self) -> Ordering {
         let key = |candidate: &Self| (candidate.side, candidate.what);
         self.worth()
@@ -357,13 +356,13 @@ impl Ord for RunCandidate<'_> {
     }
 }
 
-/// The approximate number of standard errors by which a drop must exceed 0 to be called.
+/// About how many standard errors a drop must be above 0 to count as a regression.
 const TO_CALL: f64 = 2.4;
 
-/// The approximate number of standard errors by which a drop must be below the limit to pass.
+/// About how many standard errors a drop must be below the limit to pass.
 const TO_PASS: f64 = 1.35;
 
-/// Whether the remaining calls may decide the metric: if the drop moved by as much as the error may still shrink, it
+/// Whether the remaining calls may decide the metric: if the drop changed by as much as the error can still shrink, it
 /// would exceed the remaining error.
 pub(super) fn may_decide(open: &OpenMetric<'_>, allocation: &Allocation<'_>) -> bool {
     let look = open.look;
@@ -385,8 +384,7 @@ pub(super) fn may_decide(open: &OpenMetric<'_>, allocation: &Allocation<'_>) -> 
     may_fail || may_pass
 }
 
-/// The share of the variance that remains if all remaining calls are spent evenly on the sides that
-/// can be run.
+/// The share of the variance that remains if all remaining calls are divided evenly among the sides that can be run.
 fn share_left(open: &OpenMetric<'_>, allocation: &Allocation<'_>) -> f64 {
     let doubts: Vec<_> = look::doubts(&open.subject.cases)
         .into_iter()

@@ -1,5 +1,5 @@
-//! The sequence of looks: which runs are made before there is a verdict, and how much of the false-alarm
-//! probability each look may spend. This module says what to run; the caller runs it.
+//! The sequence of looks: which runs are made before there is a verdict, and how much of the false-alarm probability
+//! each look may use. This module decides what to run; the caller runs it.
 
 mod allocate;
 
@@ -12,45 +12,45 @@ use super::look::{
 };
 use kelvin_record::WantedRepeats;
 
-/// The most looks after the first one.
+/// The maximum number of looks after the first one.
 const ROUNDS: usize = 4;
 
-/// The probability of a false alarm that every look after the first one may spend. Equal parts are those
-/// of Pocock, "Group sequential methods in the design and analysis of clinical trials", Biometrika 64
-/// (1977), whose bound for four looks and 0.05 in all is 0.0194; it is less here, because variances that
-/// are known from few runs are too small now and then.
+/// The probability of a false alarm that every look after the first one may use. Equal parts are those of Pocock,
+/// "Group sequential methods in the design and analysis of clinical trials", Biometrika 64 (1977), whose bound for four
+/// looks and 0.05 in total is 0.0194. It is lower here, because variances that are estimated from few runs are
+/// sometimes too small.
 const ALPHA_OF_A_LOOK: f64 = 0.012;
 
-/// The whole probability, for a look that is the only one.
+/// The whole false-alarm probability, for a single look.
 const ALPHA: f64 = 0.05;
 
-/// The probability for the mean at a look that is the only one, where single cases are judged as well.
+/// The false-alarm probability for the mean at a single look, if single cases are judged as well.
 const ALPHA_BESIDE_CASES: f64 = ALPHA - broken::ALPHA;
 
-/// A case with at least this many runs on the head before the first look needs no re-run before a regression
-/// may be called.
+/// A case with at least this many runs on the head before the first look needs no re-run before a regression is
+/// reported.
 const ENOUGH_RUNS: usize = 3;
 
-/// With one run of the head and no other possible, a regression needs at least this many cases that
-/// moved.
+/// If the head has a single run and cannot be run again, a regression needs at least this many cases that moved.
 const FEWEST_MOVED: usize = 5;
 
-/// One gated metric: its cases by name, in the same order at every look.
+/// A gated metric: its cases by name, in the same order at every look.
 #[derive(Clone, Debug)]
 pub struct GatedMetric {
     /// The names of the cases.
     pub names: Vec<String>,
-    /// The cases, as many.
+    /// The cases, in the same order as the names.
     pub cases: Vec<PairedCase>,
     /// The limit of the drop. A larger drop is a regression.
     pub max_drop: f64,
-    /// The largest possible drop: the width of the metric's range, infinite where that is open.
+    /// The largest possible drop: the width of the metric's range, infinite if the range is open.
     pub widest: f64,
-    /// Whether the metric only counts how often there was no answer.
+    /// Whether the metric only counts missing answers.
     pub is_failure_rate: bool,
-    /// Whether its values come from ranks, so that no single case is judged by them.
+    /// Whether its values come from ranks, so that they are not used to judge single cases.
     pub by_rank: bool,
-    /// How likely chance may make a drop of single runs that counts as a regression; none for the rule of the looks.
+    /// The significance level of the exact test by which a drop of single runs counts as a regression; none if the rule
+    /// of the looks applies.
     pub exact_at: Option<f64>,
 }
 
@@ -69,23 +69,23 @@ impl GatedMetric {
 /// The runs that are allowed between the looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Means {
-    /// The most runs of an input on the head; below 2 there is no re-run.
+    /// The maximum number of runs of an input on the head; with less than 2 there is no re-run.
     pub head_runs: usize,
-    /// Whether the base can be run again beside the head. If so, it is run wherever something is open, and no
-    /// regression is called against a base that was measured at another time.
+    /// Whether the base can be run again together with the head. If so, it is run whenever a metric is open, and no
+    /// regression is reported against a base that was measured at another time.
     pub base: bool,
 }
 
 /// The next step.
 #[derive(Clone, Debug)]
 pub enum LooksStep {
-    /// Run cases again, never from the cache, and look again.
+    /// Run cases again, without the cache, and then make another look.
     Rerun(Rerun),
     /// Every metric is decided.
     Decided(BTreeMap<String, MetricDecision>),
 }
 
-/// The runs to make: how often each input should have been run in all.
+/// The runs to make: how often each input should have been run in total.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rerun {
     /// The runs of the base. The first runs of a case replace the stored ones.
@@ -97,7 +97,7 @@ pub struct Rerun {
 /// A side of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// The version that the change is compared with.
+    /// The version with which the change is compared.
     Base,
     /// The change.
     Head,
@@ -129,7 +129,7 @@ pub enum LooksEnding {
     BudgetSpent,
     /// The metric is open, because the re-runs of the cases that cause the drop gave no values.
     RerunsFailed,
-    /// The metric is open, because the pipeline answered the re-runs from memory.
+    /// The metric is open, because the pipeline answered the re-runs from its own cache.
     AnswersKept,
 }
 
@@ -150,13 +150,13 @@ pub struct Looks {
     max_missing: f64,
     means: Means,
     answers_are_kept: bool,
-    /// Whether another judgement than these looks requested a re-run.
+    /// Whether a re-run was requested by another judgement than these looks.
     was_run_again: bool,
     /// The number of looks after a re-run.
     rounds: usize,
-    /// The number of calls that could be spent before the first re-run.
+    /// The number of calls in the budget before the first re-run.
     calls: usize,
-    /// The cases whose base was run beside the head.
+    /// The cases whose base was run together with the head.
     fresh: BTreeSet<String>,
     decided: BTreeMap<String, MetricDecision>,
     /// The last look at every open metric.
@@ -184,23 +184,25 @@ impl Looks {
         }
     }
 
-    /// Says whether the pipeline answered repeats of the head from memory, so that they count as one.
+    /// Sets whether the pipeline answered repeats of the head from its own cache, so that they count as one.
     pub const fn answers_are_kept(&mut self, are_kept: bool) {
         self.answers_are_kept = are_kept;
     }
 
-    /// Whether the base of a case was run beside the head, so that its stored runs do not count any more.
+    /// Whether the base of a case was run together with the head, so that its stored runs do not count any more.
     pub fn has_run_the_base_of(&self, case: &str) -> bool {
         self.fresh.contains(case)
     }
 
-    /// Says that another judgement requested a re-run, and that the base of these cases was run beside the head.
+    /// Records that another judgement requested a re-run, and that the base of these cases was run together with the
+    /// head.
     pub fn has_run_the_base<'c>(&mut self, cases: impl Iterator<Item = &'c String>) {
         self.was_run_again = true;
         self.fresh.extend(cases.cloned());
     }
 
-    /// Looks at all runs so far, with the same metrics every time. `calls`: how many may still be made, on both sides.
+    /// Looks at all runs so far, with the same metrics every time. `calls`: how many calls may still be made, on both
+    /// sides together.
     pub fn next(&mut self, subjects: &BTreeMap<String, GatedMetric>, calls: usize) -> LooksStep {
         if self.rounds == 0 {
             self.calls = calls;
@@ -258,7 +260,7 @@ impl Looks {
 
     /// Looks again at the decided metrics, so that every figure covers all runs. A metric that would not pass any more
     /// is open again, and gets its share of the false alarms from then on. A regression, or a metric that was left
-    /// open, stays so.
+    /// open, does not change.
     fn look_again(&mut self, subjects: &BTreeMap<String, GatedMetric>) {
         let gated = self.undecided(subjects) + 1;
         for (id, MetricDecision { look, ending }) in std::mem::take(&mut self.decided) {
@@ -280,7 +282,7 @@ impl Looks {
         &mut self,
         subjects: &BTreeMap<String, GatedMetric>,
     ) -> BTreeMap<String, MetricDecision> {
-        // Where the budget ended before the first look, there is one look at the existing runs.
+        // If the budget was used up before the first look, there is one look at the existing runs.
         if self.open.is_empty()
             && self.decided.is_empty()
             && let LooksStep::Decided(decided) = self.next(subjects, 0)
@@ -296,11 +298,11 @@ impl Looks {
         self.end(subjects, ending)
     }
 
-    /// Takes the look that the runs so far allow. The first look spends no alpha, unless the cases that
-    /// moved were run often enough before it.
+    /// Makes the look that the runs so far allow. The first look uses no alpha, unless the cases that moved were run
+    /// often enough before it.
     fn look(&self, subject: &GatedMetric, gated: usize) -> Result<Look, Unmeasured> {
         let first = look::look(&subject.cases, &self.question(subject, gated, 0.0))?;
-        // The runs for another judgement were chosen by the luck of the head, and the luck of the base stays.
+        // The runs for another judgement were chosen because of the luck of the head, and the luck of the base stays.
         let has_enough = !self.was_run_again && runs(subject, &first) >= ENOUGH_RUNS;
         let may_spend = self.rounds > 0 || has_enough;
         if first.outcome != LookOutcome::Inconclusive || !may_spend {
@@ -315,11 +317,11 @@ impl Looks {
         Ok(careful(look, first, subject))
     }
 
-    /// Whether further runs are needed before the look counts.
+    /// Whether more runs are needed before the look counts.
     fn is_open(&self, look: &Look) -> bool {
         match look.outcome {
             LookOutcome::Inconclusive => true,
-            // The drop may come from the day of the base.
+            // The drop may be due to the day on which the base was measured.
             LookOutcome::Regression => {
                 self.rounds == 0 && self.means.base && self.noise != Noise::Declared
             }
@@ -327,8 +329,8 @@ impl Looks {
         }
     }
 
-    /// The open metrics that need further runs. Once one metric is a regression, these are only the possible
-    /// regressions: the job fails anyway.
+    /// The open metrics that need more runs. Once one metric is a regression, these are only the possible regressions:
+    /// the job fails anyway.
     fn doubtful<'s>(&'s self, subjects: &'s BTreeMap<String, GatedMetric>) -> Vec<OpenMetric<'s>> {
         let is_regression = |decision: &MetricDecision| {
             let look = decision.look.as_ref();
@@ -345,7 +347,7 @@ impl Looks {
     }
 
     /// The number of metrics among which a look divides its false alarms: those that are not decided yet. A metric that
-    /// has passed cannot cause one any more, so a probe that passes at once takes no power from its neighbours.
+    /// has passed cannot cause one any more, so a probe that passes at once does not reduce the power of the others.
     fn undecided(&self, subjects: &BTreeMap<String, GatedMetric>) -> usize {
         let open = subjects.iter();
         tested(open.filter_map(|(id, subject)| (!self.decided.contains_key(id)).then_some(subject)))
@@ -367,7 +369,7 @@ impl Looks {
                 {
                     self.without_repeats(subject, gated, look)
                 }
-                // Only the runs for another judgement exist. They are looked at once.
+                // The only new runs are those for another judgement; there is one look at them.
                 LooksEnding::BudgetSpent if self.rounds == 0 => {
                     self.last_look(subject, gated, look)
                 }
@@ -378,8 +380,9 @@ impl Looks {
         self.decided.clone()
     }
 
-    /// The decision with one run of the head and no other possible: the drop must stand out from the differences
-    /// between at least five cases that moved, and chance must not make it where the metric says how likely it may.
+    /// The decision if the head was run once and cannot be run again. The drop must be clear compared with the
+    /// differences between at least five cases that moved. If the metric has an exact test, the drop must also be
+    /// significant in that test.
     fn without_repeats(&self, subject: &GatedMetric, gated: usize, first: Look) -> Look {
         let question = LookSettings {
             noise: Noise::Cases,
@@ -400,7 +403,7 @@ impl Looks {
         }
     }
 
-    /// Notes how the looks at a metric ended, if it is still open; otherwise it is decided.
+    /// Records how the looks at a metric ended if it is still open; a metric that is not open is decided.
     fn close(&mut self, id: &str, look: Result<Look, Unmeasured>, open: LooksEnding) {
         let ending = match &look {
             Ok(look) if look.outcome == LookOutcome::Inconclusive => match open {
@@ -427,8 +430,8 @@ impl Looks {
     }
 }
 
-/// The same look, but a regression that depends on single runs alone does not count unless enough cases moved, and unless
-/// the exact test leaves no doubt where the metric asks for it.
+/// The same look, with an additional condition for a regression that is based only on single runs: it counts only if
+/// enough cases moved, and, if the metric has an exact test, only if that test confirms it.
 fn careful(look: Look, first: Look, subject: &GatedMetric) -> Look {
     if look.basis != BoundsSource::Cases {
         return look;
@@ -444,7 +447,7 @@ fn careful(look: Look, first: Look, subject: &GatedMetric) -> Look {
     }
 }
 
-/// Adds how likely chance alone makes the drop, where the metric asks for that.
+/// Adds the probability that chance alone produces the drop, if the metric requires it.
 fn tested_exactly(look: Look, subject: &GatedMetric) -> Look {
     Look {
         chance: subject.exact_at.map(|_| look::chance(&look.shares)),
@@ -458,7 +461,7 @@ fn has_repeats(open: &[OpenMetric<'_>]) -> bool {
     runs.min().is_some_and(|runs| runs >= ENOUGH_RUNS)
 }
 
-/// The fewest runs of an unstable case on the head.
+/// The smallest number of runs of an unstable case on the head.
 fn runs(subject: &GatedMetric, look: &Look) -> usize {
     let runs = look.unstable.iter();
     let runs = runs.map(|at| subject.cases[*at].head_runs());
@@ -468,8 +471,8 @@ fn runs(subject: &GatedMetric, look: &Look) -> usize {
 #[cfg(test)]
 mod again_tests;
 
-/// Among how many metrics a false alarm is divided. The failure rate of a pipeline that never failed
-/// on either side cannot give one, and takes nothing from the others.
+/// The number of metrics among which a false alarm is divided. If a pipeline never failed on either side, its failure
+/// rate cannot cause one and does not count.
 pub(super) fn tested<'s>(subjects: impl Iterator<Item = &'s GatedMetric>) -> usize {
     let has_failures = |subject: &GatedMetric| {
         let cells = subject.cases.iter().flat_map(|case| &case.cells);

@@ -1,5 +1,4 @@
-//! The first words about a verdict, the same for every page and screen that shows it: the verdict, its subject,
-//! what happened, and what to do.
+//! The opening of every page and screen about a verdict: the verdict, its subject, what happened, and what to do.
 
 mod next;
 mod page;
@@ -61,7 +60,7 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
     }
 }
 
-/// The verdict as it is stored with the run.
+/// The verdict in the form that is stored with the run.
 pub fn stored(judgement: &Judgement) -> StoredVerdict {
     let (_, _, words) = word(judgement);
     StoredVerdict {
@@ -70,8 +69,8 @@ pub fn stored(judgement: &Judgement) -> StoredVerdict {
     }
 }
 
-/// The subject of the first reason in a few words, so that a heading says what happened: a list of
-/// notifications shows nothing else. A metric is named only if it dropped. Empty where there is nothing to add.
+/// The subject of the first reason in a few words, so that a heading says what happened, because a list of
+/// notifications shows only the heading. A metric is named only if it dropped. Empty if there is nothing to add.
 fn gist(judgement: &Judgement) -> Phrase {
     let verdict = &judgement.verdict;
     if verdict.verdict.is_fine() || verdict.verdict == Word::NoBaseline {
@@ -104,7 +103,7 @@ fn gist(judgement: &Judgement) -> Phrase {
     }
 }
 
-/// The words for a governing type that was lost, or decides less often.
+/// The words for a governing type that was lost, or decides less often than before.
 fn of_type(verdict: &Verdict, id: &str) -> Option<Phrase> {
     let metric = verdict.metrics.get(id)?;
     let swaps = metric
@@ -118,7 +117,7 @@ fn of_type(verdict: &Verdict, id: &str) -> Option<Phrase> {
     Some(Phrase::of_name(&swaps.of_type).and(what))
 }
 
-/// The words for a metric that dropped, with both values and the number of further metrics that dropped too far.
+/// The words for a metric that dropped, with both values and the number of other metrics that dropped too far.
 fn figures(verdict: &Verdict, id: &str, more: usize) -> Phrase {
     let Some(metric) = verdict.metrics.get(id) else {
         return Phrase::default();
@@ -155,13 +154,13 @@ fn broken(verdict: &Verdict, id: &str) -> Phrase {
     }
 }
 
-/// The first reason for people; none where no reason counts against the change, and [`calm`] is shown.
+/// The first reason as a text for people; none if no reason counts against the change, in which case [`calm`] is shown.
 fn reason(judgement: &Judgement) -> Option<&Reason> {
     let first = judgement.verdict.reasons.first();
     first.filter(|reason| reason.effect.is_some())
 }
 
-/// The words where no reason counts against the change.
+/// The text if no reason counts against the change.
 fn calm(judgement: &Judgement) -> String {
     let gated = judgement
         .verdict
@@ -177,7 +176,7 @@ fn calm(judgement: &Judgement) -> String {
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         (!names.is_empty()).then(|| sentence::names(&names))
     };
-    // The improvements come first, except where something is unknown.
+    // The improvements come first, unless some result is unknown.
     let turned = turned(judgement).map_or_else(String::new, |items| format!("; {items}"));
     let better = listed(judgement.verdict.new_types().collect());
     let unseen = listed(judgement.verdict.unseen_types().collect());
@@ -188,8 +187,8 @@ fn calm(judgement: &Judgement) -> String {
     format!("{better}{calm}{turned}{unseen}")
 }
 
-/// The items that are worse by half of the scale or more although no metric dropped beyond its limit, with the
-/// number of items that are better by as much; none where no item is worse.
+/// The items that are worse by at least half of the scale although no metric dropped beyond its limit, with the number
+/// of items that are better by as much; none if no item is worse.
 fn turned(judgement: &Judgement) -> Option<String> {
     let is_by_mean = |case: &&CaseChange| {
         let metric = judgement.verdict.metrics.get(&case.metric);

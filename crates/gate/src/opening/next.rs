@@ -9,8 +9,8 @@ use crate::verdict::{Cause, MetricVerdict, ReasonCode, Verdict, Word};
 use kelvin_page::Phrase;
 use kelvin_record::{Nouns, probe_of};
 
-/// The next step for a reader, in sentences. About an approval it is one sentence without its full stop, since a page
-/// may add where it was asked.
+/// The next step for a reader, in sentences. For an approval it is one sentence without its full stop, since a page may
+/// add where to approve.
 pub(super) fn next(judgement: &Judgement) -> Phrase {
     if let Some(approval) = &judgement.approval {
         return Phrase::text(decision(approval));
@@ -57,7 +57,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             }
         },
         (Word::Unaffected, _) => Phrase::text("Nothing to do."),
-        // Where the baseline is turned off, no source was asked.
+        // If the baseline is turned off, no source was asked.
         (Word::NoBaseline, _) if judgement.tried.is_empty() => Phrase::text(
             "Nothing is gated as long as the baseline is turned off in the configuration.",
         ),
@@ -99,7 +99,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
     }
 }
 
-/// The next step where no metric fails the gate, so that no table can show which one.
+/// The next step if no metric fails the gate, so that no table can show which one.
 fn beside_figures(verdict: &Verdict) -> Option<Phrase> {
     if gated(verdict).any(|(_, metric)| metric.verdict >= Word::Regression) {
         return None;
@@ -129,7 +129,7 @@ fn gated(verdict: &Verdict) -> impl Iterator<Item = (&String, &MetricVerdict)> {
     metrics.filter(|(_, metric)| metric.policy == Attention::Gate)
 }
 
-/// Whether an open verdict is open because of noise, so that more runs would decide it.
+/// Whether a verdict is open because of noise, so that more runs would decide it.
 fn may_be_noise(verdict: &Verdict) -> bool {
     let is_wide = |(id, metric): (&String, &MetricVerdict)| {
         metric.verdict == Word::Inconclusive
@@ -139,13 +139,13 @@ fn may_be_noise(verdict: &Verdict) -> bool {
     verdict.tells(ReasonCode::DoubtfulCases) || gated(verdict).any(is_wide)
 }
 
-/// Whether a metric is open for items that the change took away: these stay away in every run.
+/// Whether a metric is open because of items that the change removed: these are missing in every run.
 fn lacks_what_was_removed(verdict: &Verdict, id: &str, metric: &MetricVerdict) -> bool {
     let turnover = verdict.turnover.get(probe_of(id));
     metric.cause == Cause::Missing && turnover.is_some_and(|turnover| turnover.removed > 0)
 }
 
-/// The next step where a verdict is open, and more runs of the same would leave it open.
+/// The next step if a verdict is open, and more of the same runs would not decide it.
 fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
     if verdict.tells(ReasonCode::MeasuredAsBase) {
         return begun.and("Edit what is measured in a change of its own: then both can be judged.");
@@ -156,7 +156,7 @@ fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
     }
 }
 
-/// The next step where something could not be measured.
+/// The next step if a measurement failed.
 fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
     let items = verdict.common_nouns().items;
     let begun = begun.and("The reasons say what could not be measured.");
@@ -177,8 +177,8 @@ fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
     }
 }
 
-/// The next step for a change that passes. "Nothing to do" is a claim: it is made only where everything
-/// was looked at, and no answer differs.
+/// The next step for a change that passes. "Nothing to do" is a strong claim: it is made only if everything was
+/// examined, and no answer differs.
 fn fine(verdict: &Verdict) -> Phrase {
     let mut answers = verdict.answers.values();
     if let Some(advice) = answers.find_map(ChangedAnswers::advice) {
@@ -225,7 +225,7 @@ fn fine(verdict: &Verdict) -> Phrase {
     }
 }
 
-/// The next step where something that the base measured is missing.
+/// The next step if a part that the base measured is missing.
 fn missing(verdict: &Verdict) -> Phrase {
     let unseen = ": what is missing is compared with nothing, so that a drop there does not show.";
     let mut metrics = verdict.metrics.iter();
@@ -239,7 +239,7 @@ fn missing(verdict: &Verdict) -> Phrase {
     }
 }
 
-/// The item to look at first.
+/// The item that a reader should examine first.
 fn look(judgement: &Judgement, case: &CaseChange) -> Phrase {
     let item = judgement.verdict.nouns_of(&case.metric).item;
     let look = Phrase::text(format!("Look first at {item} ")).name(&case.case);
@@ -256,7 +256,7 @@ pub fn part<'a>(judgement: &'a Judgement, case: &'a CaseChange) -> Option<&'a st
     if let Some(flip) = flips.find(|flip| flip.item == case.case) {
         return Some(&flip.part);
     }
-    // Where the item itself is answered otherwise, a part of it may be answered as it was.
+    // The answer to the item itself may have changed while the answer to a part of it has not.
     let answers = judgement.verdict.answers.get(probe_of(&case.metric));
     let mut others = answers.into_iter().flat_map(|changed| &changed.answers);
     if others.any(|other| other.item == case.case) {

@@ -1,4 +1,4 @@
-//! The whole opening as one value, with the answers that went wrong and the figures of both sides.
+//! The whole opening as one value, with the answers that became wrong and the figures of both sides.
 
 use super::{calm, gist, next, reason, word};
 use crate::judgement::{change, said, sense, value};
@@ -10,39 +10,40 @@ use kelvin_page::{
 };
 use kelvin_record::{Flip, probe_of};
 
-/// The number of answers that went wrong and are shown in full.
+/// How many answers that became wrong are shown in full.
 const FLIPS: usize = 3;
 /// The number of reasons that are shown.
 const REASONS: usize = 5;
 
-/// The first words of every page and screen about a verdict.
+/// The opening of every page and screen about a verdict.
 pub fn opening(judgement: &Judgement) -> Opening {
     opening_with(judgement, &|_, _| Vec::new())
 }
 
-/// The files of an item of a probe that lie beside a page, each with a word for it and its path relative to the page.
+/// The files of an item of a probe that are in the folder of a page, each with a word for it and its path relative to
+/// the page.
 pub type FilesBeside<'f> = dyn Fn(&str, &str) -> Vec<(&'static str, String)> + 'f;
 
-/// The same for a page beside the files of the run.
+/// Makes the opening for a page in the folder with the files of the run.
 pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
     let verdict = &judgement.verdict;
     let (tone, mark, word) = word(judgement);
     let told = verdict.reasons.iter().take(REASONS);
     let mut reasons: Vec<String> = told.map(|reason| reason.text.clone()).collect();
-    // As on other pages, reasons that only inform are not shown where people look for the main reason.
+    // As on other pages, reasons that only inform are not shown at the place of the main reason.
     if reason(judgement).is_none() && verdict.verdict != Word::Unaffected {
         reasons.insert(0, calm(judgement));
     }
     let again = judgement.reproduce.as_ref();
     let again = again.filter(|_| !judgement.asks_nothing());
     let before = verdict.metrics.iter();
-    // What an edit of the rules or a missing base says of the whole verdict comes before any answer, and so does a type
-    // of evidence that decides now and did not before: that is why answers are others.
+    // Some reasons concern the whole verdict and come before any answer: an edit of the rules, a missing base, or a
+    // type of evidence that did not decide before but does now, because it explains the changed answers.
     let is_of_figures = reason(judgement)
         .is_none_or(|reason| reason.metric.is_some() || reason.code == ReasonCode::OtherAnswers);
     let is_told_by_answers = is_of_figures && verdict.new_types().next().is_none();
-    // The answers of another probe may have got better: they do not say what this metric lost. Where nothing was lost, those
-    // of any probe are told before a metric of one that has no answers of its own.
+    // The answers of another probe may have improved, so they do not explain the drop of this metric. If no metric
+    // dropped, the answers of any probe come before a metric of a probe without answers.
     let about = reason(judgement).and_then(|reason| Some(probe_of(reason.metric.as_deref()?)));
     let about = about.filter(|about| {
         verdict.verdict == Word::Regression || verdict.answers.contains_key(*about)
@@ -53,7 +54,7 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
         });
         answers.find_map(|(_, changed)| changed.lead())
     };
-    // The first sentence speaks of the item that the next step names.
+    // If the first sentence names an item, the next step names the same item.
     let of_flips = answers::lead(&judgement.flips, verdict);
     let mut cases = judgement.cases.iter();
     let worst = cases.find(|case| case.is_worse());
@@ -119,7 +120,7 @@ fn flipped(flip: &Flip) -> FlippedAnswer {
     }
 }
 
-/// The metrics that people are shown first, with the values of both sides.
+/// The metrics that are shown first, with the values of both sides.
 fn metrics(judgement: &Judgement) -> Option<Table> {
     const LISTED: usize = 20;
     let shown = judgement.verdict.shown();

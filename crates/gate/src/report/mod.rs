@@ -1,5 +1,5 @@
-//! The report: `kelvin/report.json`, the results of a run in a versioned format, its form as JSON, and the page that
-//! shows it. All of it is pure; the caller writes the returned bytes.
+//! The report `kelvin/report.json`: the results of a run in a versioned format, its JSON form, and its page. This
+//! module has no side effects; the caller writes the returned bytes.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +40,8 @@ pub struct Report {
     pub notices: Vec<Notice>,
 }
 
-/// A report as it was stored. Its sections have no meaning before the kinds of probes have read them, so it cannot be
-/// used as a [`Report`]. `T` has the text of a section, as in [`StoredSections`].
+/// A stored report. Its sections have no meaning until the kinds of probes have read them, so it cannot be used as a
+/// [`Report`]. `T` contains the text of a section, as in [`StoredSections`].
 #[derive(Debug, Deserialize)]
 pub struct StoredReport<T = Box<RawValue>> {
     schema_version: u32,
@@ -53,11 +53,11 @@ pub struct StoredReport<T = Box<RawValue>> {
 }
 
 impl<T: Borrow<RawValue>> StoredReport<T> {
-    /// The report, read by a program that knows these kinds.
+    /// The report, after these kinds have read their sections.
     ///
     /// # Errors
     ///
-    /// As [`StoredSections::read_by`].
+    /// Fails like [`StoredSections::read_by`].
     pub fn read_by(self, kinds: &Kinds) -> Result<Report, String> {
         Ok(Report {
             schema_version: self.schema_version,
@@ -91,8 +91,8 @@ impl Report {
         }
     }
 
-    /// The items of a probe whose repeats count as one run, because the pipeline answered them from
-    /// memory. A kind that observes other probes has the repeats of their items.
+    /// The items of a probe whose repeats count as only one run, because the pipeline answered them from its own cache.
+    /// A kind that observes other probes has the repeats of their items.
     pub fn kept(&self, probe: &str) -> BTreeSet<&str> {
         match self.probes.kind(probe).is_some_and(SectionKind::observes) {
             true => {
@@ -115,15 +115,15 @@ impl Report {
             .collect()
     }
 
-    /// Keeps the section of one probe with its figures, and returns the names of the others.
+    /// Keeps only the section of one probe with its figures, and returns the names of the others.
     pub fn keep_probe(&mut self, probe: &str) -> Vec<String> {
         self.metrics.retain(|id, _| probe_of(id) == probe);
         self.probes.keep(probe)
     }
 
-    /// Whether a finished run has no gated figure at all, because everything that it asked for failed. Failure rates
-    /// are known even then, so they do not count. A figure that is missing for another reason, such as answers that
-    /// need a base to be graded, does not mean that nothing was measured.
+    /// Whether a finished run has no gated figure at all, because all of its calls failed. Failure rates are known even
+    /// then, so they do not count. A figure that is missing for another reason, e.g. because its answers can only be
+    /// graded against a base, does not mean that nothing was measured.
     pub fn lacks_figures(&self) -> bool {
         let gated = self.metrics.values();
         let mut gated = gated.filter(|metric| metric.gated && !metric.is_failure_rate);
@@ -132,7 +132,7 @@ impl Report {
         gated.next().is_some_and(is_lost) && gated.all(is_lost)
     }
 
-    /// What was measured and how, without the measured code.
+    /// The measured suite and how it was measured, without the measured code.
     pub fn suite(&self) -> MeasuredSuite {
         let probes = self.probes.iter();
         MeasuredSuite {
@@ -143,15 +143,15 @@ impl Report {
         }
     }
 
-    /// How many items of all probes have repeats that count as one run.
+    /// How many items of all probes have repeats that count as only one run.
     pub fn kept_count(&self) -> usize {
         let probes = self.probes.iter();
         probes.map(|(name, _)| self.kept_of(name).len()).sum()
     }
 
-    /// Whether `kelvin eval` made the report. It calls nothing, whereas a finished check has called the
-    /// pipeline, or an earlier check had, or has copied the figures of the base. The report of another tool does not say
-    /// what was called.
+    /// Whether `kelvin eval` made the report. Such a run makes no calls, whereas for a check either it or an earlier
+    /// check called the pipeline, or it copied the figures of the base. The report of another tool does not say whether
+    /// a pipeline was called.
     pub fn is_evaluation(&self) -> bool {
         let session = &self.run.session;
         let cost = &session.cost;
@@ -162,12 +162,12 @@ impl Report {
     }
 }
 
-/// The part that two reports of one configuration share, whatever its name is.
+/// The data that two reports of one configuration share, regardless of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredSuite {
-    /// Everything in the configuration that changes what is measured.
+    /// The digest of the settings that define what is measured.
     config: Digest,
-    /// The items of each probe; none where they are not known.
+    /// The items of each probe; none if they are not known.
     items: BTreeMap<String, Option<Digest>>,
 }
 

@@ -1,14 +1,14 @@
-//! Remarks at the files of the items: they show from which part of a file a drop comes.
+//! Remarks in the files of the items, which show the part of a file that caused a drop.
 
 use super::{Annotation, Level, Publication};
 use kelvin_gate::policy::Effect;
 use kelvin_page::safe;
 use kelvin_record::probe_of;
 
-/// The most remarks.
+/// The maximum number of remarks.
 const MOST: usize = 100;
 
-/// A remark for each item that got worse and whose place in a file is known, worst first.
+/// A remark for each item that got worse and whose position in a file is known, worst first.
 pub fn annotations(publication: &Publication<'_>) -> Vec<Annotation> {
     let Some(judgement) = publication.judgement else {
         return Vec::new();
@@ -43,7 +43,7 @@ pub fn annotations(publication: &Publication<'_>) -> Vec<Annotation> {
                 level: match judgement.verdict.passed {
                     false if fails(&change.metric) => Level::Failure,
                     false => Level::Warning,
-                    // The change is within the limit: worth knowing, but no reason for a warning.
+                    // The change is within the limit: it is interesting, but does not deserve a warning.
                     true => Level::Notice,
                 },
                 path: file(publication, place.file),

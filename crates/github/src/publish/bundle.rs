@@ -1,4 +1,5 @@
-//! The output of a run that may not write to GitHub: data alone, which a run that may write reads but does not trust.
+//! The output of a run without write access to GitHub. It is only data, which a run with write access reads but does
+//! not trust.
 
 use std::fmt;
 
@@ -17,13 +18,13 @@ use kelvin_record::Kinds;
 pub const FILE: &str = "bundle.json";
 /// The version of this format.
 const SCHEMA_VERSION: u32 = 2;
-/// The longest bundle, in bytes. A report has about 5 KiB for each case with its variants, so this is room for some
-/// 50,000 cases; packed, as an artifact is, it is a twentieth of that.
+/// The maximum size of a bundle, in bytes. A report has about 5 KiB for each case with its variants, so this is enough
+/// for about 50,000 cases; packed, as an artifact is, it is a twentieth of that.
 pub const MOST_BYTES: usize = 256 * 1024 * 1024;
 
 /// A run's report and the word of its gate, which another run judges and publishes. The bundle contains no sentences of
 /// the first run: the publishing run makes all texts from its own judgement.
-// The reports are stored ones until the kinds have read them.
+// The reports are of type `StoredReport` until the kinds have read them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(bound(deserialize = "R: Deserialize<'de>"))]
 #[schemars(rename = "Bundle")]
@@ -101,11 +102,11 @@ pub enum Flaw {
     TooLarge,
     /// The bundle comes from another version of the program.
     OtherVersion,
-    /// The bundle belongs to another run, commit or repository than GitHub says.
+    /// The bundle contradicts GitHub about its run, commit or repository.
     OtherRun,
     /// The bundle belongs to an earlier attempt of the run.
     OtherAttempt,
-    /// The file is no bundle at all.
+    /// The file is not a bundle at all.
     Unreadable,
 }
 
@@ -124,7 +125,7 @@ impl fmt::Display for BadBundle {
     }
 }
 
-/// The versions alone, which can be read even in a bundle of another version.
+/// Only the versions, which can be read even in a bundle of another version.
 #[derive(Deserialize)]
 struct Versions {
     schema_version: u32,
@@ -159,11 +160,11 @@ impl Bundle {
         }
     }
 
-    /// Reads a bundle and checks that it belongs to the run that GitHub names. Its texts stay as hostile as before.
+    /// Reads a bundle and checks that it belongs to the run that GitHub names. Its texts are still untrusted.
     ///
     /// # Errors
     ///
-    /// The problem of the bundle.
+    /// Fails with the problem of the bundle.
     pub fn read(bytes: &[u8], of: &Context, kinds: &Kinds) -> Result<Self, BadBundle> {
         let flawed = |flaw| move |why| BadBundle { flaw, why };
         size(bytes.len()).map_err(flawed(Flaw::TooLarge))?;
@@ -210,7 +211,7 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// Where the bundle belongs to another attempt.
+    /// Fails if the bundle belongs to another attempt.
     pub fn demand_attempt(&self, of: &Context) -> Result<(), BadBundle> {
         let (said, known) = (self.run_attempt, of.run_attempt.parse().unwrap_or(1));
         if said == known {

@@ -1,22 +1,22 @@
-//! Workflow commands: lines of the log that the runner acts on.
+//! Workflow commands: lines of the log that the runner executes.
 //!
-//! Text from others may contain such lines too, so it is printed between [`stop`] and [`resume`]; text from others
-//! inside our own commands is escaped.
+//! External text may contain such lines too, so it is printed between [`stop`] and [`resume`]; external text inside our
+//! own commands is escaped.
 
 use super::{Annotation, Level};
 use kelvin_page::safe;
 
-/// The number of errors, of warnings and of notices of a step that GitHub shows.
+/// How many errors, warnings and notices of a step GitHub shows, each.
 const SHOWN: usize = 10;
 /// The longest message, in characters.
 const MESSAGE: usize = 2_000;
 
-/// The command after which no line is a command, until [`resume`] with the same token.
+/// The command after which no line is executed as a command, until [`resume`] with the same token.
 pub fn stop(token: &str) -> String {
     format!("::stop-commands::{token}\n")
 }
 
-/// The command after which lines are commands again.
+/// The command after which lines are executed as commands again.
 pub fn resume(token: &str) -> String {
     format!("::{token}::\n")
 }
@@ -27,12 +27,12 @@ pub fn inert(text: &str) -> String {
         true => format!("| {}", unbracketed(line)),
         false => unbracketed(line),
     };
-    // The runner ends a line at a carriage return as well.
+    // The runner also ends a line at a carriage return.
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// A text without commands of the older form, `##[name]`, which the runner finds anywhere in a line.
+/// A text without commands of the older form, `##[name]`, which the runner recognises anywhere in a line.
 pub fn unbracketed(text: &str) -> String {
     text.replace("##[", "## [")
 }
@@ -47,7 +47,7 @@ pub fn end_group() -> String {
     "::endgroup::\n".to_owned()
 }
 
-/// Hides a secret in all later lines. There is one command for each line, since the runner compares lines.
+/// Hides a secret in all later lines. There is one command for each line, since the runner compares single lines.
 pub fn mask(secret: &str) -> String {
     secret
         .lines()
@@ -72,7 +72,7 @@ pub fn error(text: &str) -> String {
     format!("::error title=Kelvin::{}\n", data(text))
 }
 
-/// Remarks at lines of files: the first ones of each level, as many as GitHub shows, and the number of the others.
+/// Remarks at lines of files: for each level the first ones, as many as GitHub shows, and the number of the others.
 pub fn annotations(annotations: &[Annotation]) -> String {
     let mut text = String::new();
     for level in [Level::Failure, Level::Warning, Level::Notice] {
@@ -114,12 +114,12 @@ fn one(annotation: &Annotation) -> String {
     )
 }
 
-/// The text of a command in one line, without anything that the runner would unescape into a command.
+/// The text of a command in one line, without characters that the runner would decode into another command.
 fn data(text: &str) -> String {
     escaped(&safe::cut(text, MESSAGE))
 }
 
-/// A value before the text of a command, where colons and commas would end it.
+/// A value before the text of a command, in which colons and commas would end it.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

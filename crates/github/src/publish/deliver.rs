@@ -1,5 +1,5 @@
-//! Publishes in an order that never loses the verdict: outputs, summary, check run, comment. Every target is best
-//! effort; a refusal becomes a warning and changes nothing else.
+//! Publishes in an order that never loses the verdict: outputs, summary, check run, comment. If one of these fails,
+//! there is a warning and the others are still published.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -28,7 +28,7 @@ pub struct Surfaces<'a> {
     pub summary: Option<PathBuf>,
     /// The check run that was opened.
     pub check: Option<OpenCheckRun<'a>>,
-    /// The client; none where there is no token.
+    /// The client; none if there is no token.
     pub client: Option<&'a Client>,
     /// When a comment is written.
     pub comment: CommentMode,
@@ -96,21 +96,20 @@ pub fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>) -> Opt
     url
 }
 
-/// Where a failure is shown.
+/// The places where a failure is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// In all places; an existing comment is replaced.
+    /// The failure is shown in all places; an existing comment is replaced.
     Everywhere,
-    /// In all places, but texts of the same attempt of the run stay.
+    /// The failure is shown in all places, but texts of the same attempt of the run stay.
     EarlierRuns,
-    /// In all places, but texts about the same commit stay.
+    /// The failure is shown in all places, but texts about the same commit stay.
     OtherCommits,
-    /// Only in this job: the comment and the check run are about another commit than the current one, and stay.
+    /// The failure is shown only in this job: the comment and the check run are about another commit, and stay.
     JobOnly,
 }
 
-/// Publishes a run that ended before anything was measured, and returns the address of the comment, if one was
-/// replaced.
+/// Publishes a run that ended before the measurement, and returns the address of the comment, if one was replaced.
 pub fn fail(
     failure: &UnmeasuredRun<'_>,
     mut surfaces: Surfaces<'_>,
@@ -154,8 +153,8 @@ pub fn fail(
     Some(url)
 }
 
-/// Replaces an existing comment by the failure. It does not write a first comment: the job is red, which nobody takes
-/// for a pass.
+/// Replaces an existing comment with the failure. It does not write a first comment: the job is red, so nobody thinks
+/// that it passed.
 fn replace(failure: &UnmeasuredRun<'_>, surfaces: &Surfaces<'_>, reach: Reach) -> Option<String> {
     let context = failure.context;
     let (client, pull_request) = (surfaces.client?, context.pull_request?);
@@ -187,7 +186,7 @@ fn replace(failure: &UnmeasuredRun<'_>, surfaces: &Surfaces<'_>, reach: Reach) -
 }
 
 /// A line of the log for a run that could not ask for its baseline. Such a run has no result for any case, so no remark
-/// at a file would report the problem.
+/// in a file would report the problem.
 fn alarm(judgement: &Judgement) -> Option<String> {
     let verdict = &judgement.verdict;
     if verdict.verdict != Word::BaselineUnreachable {
@@ -201,7 +200,7 @@ fn alarm(judgement: &Judgement) -> Option<String> {
     })
 }
 
-/// Writes the comment, where there is a pull request for it.
+/// Writes the comment, if there is a pull request for it.
 fn comment(publication: &Publication<'_>, surfaces: &Surfaces<'_>) -> Option<String> {
     let context = publication.context;
     let (Some(client), Some(pull_request)) = (surfaces.client, context.pull_request) else {
@@ -233,7 +232,7 @@ fn comment(publication: &Publication<'_>, surfaces: &Surfaces<'_>) -> Option<Str
     }
 }
 
-/// Whether it is a pass in which no case changed, neither its text nor its value.
+/// Whether the verdict is a pass in which neither the text nor the value of any case changed.
 fn is_quiet(judgement: &Judgement) -> bool {
     let changed = |change| matches!(change, Change::Win | Change::Loss | Change::Regression);
     judgement.verdict.passed
@@ -255,7 +254,7 @@ fn title(judgement: Option<&Judgement>) -> String {
     let opening = opening(judgement);
     let headline = opening.headline();
     let is_calm = verdict.verdict.is_fine() && verdict.passed;
-    // A reader has to know first who may approve.
+    // A reader first has to know who may approve.
     let is_asked = judgement.approval.is_some();
     let leading = verdict.leading().filter(|_| !is_calm && !is_asked);
     match leading.or(verdict.reasons.first()) {

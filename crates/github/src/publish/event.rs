@@ -1,13 +1,13 @@
-//! The event that started a run, from its payload and the variables of the runner, as a [`Context`].
+//! The event that started a run, as a [`Context`] made from its payload and the variables of the runner.
 
 use serde_json::Value;
 
 use super::Context;
 
-/// Looks up a variable of the environment; an empty variable counts as unset.
+/// Returns the value of an environment variable; an empty variable counts as unset.
 pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// Reads the circumstances of a run. Fields that neither the payload nor the variables give stay empty.
+/// Reads the context of a run. Fields for which neither the payload nor the variables have a value stay empty.
 pub fn context(name: &str, payload: &Value, variables: &Variables<'_>) -> Context {
     let text = |pointer: &str| {
         let text = payload.pointer(pointer)?.as_str()?;
@@ -25,7 +25,7 @@ pub fn context(name: &str, payload: &Value, variables: &Variables<'_>) -> Contex
     };
     let is_fork =
         is_request && text("/pull_request/head/repo/full_name") != Some(repository.clone());
-    // A run that Dependabot started has a token that can only read, whoever runs it again.
+    // A run that Dependabot started has a read-only token, whoever runs it again.
     let by_dependabot = is_request
         && (text("/pull_request/user/login").as_deref() == Some("dependabot[bot]")
             || variables("GITHUB_ACTOR").as_deref() == Some("dependabot[bot]"));
@@ -64,7 +64,7 @@ pub fn is_of_pull_request(name: &str) -> bool {
     )
 }
 
-/// The branch that was checked out: that of the pull request, or that of the run.
+/// The branch that was checked out: the branch of the pull request, otherwise the branch of the run.
 fn branch(name: &str, payload: &Value, variables: &Variables<'_>) -> Option<String> {
     if is_of_pull_request(name) {
         let branch = payload.pointer("/pull_request/head/ref")?.as_str()?;
@@ -78,7 +78,7 @@ fn branch(name: &str, payload: &Value, variables: &Variables<'_>) -> Option<Stri
 }
 
 impl Context {
-    /// Whether the run may keep its report for later changes: a push to a branch.
+    /// Whether the run may store its report for later changes: a push to a branch.
     pub fn may_save(&self) -> bool {
         self.event == "push" && self.branch.is_some()
     }
@@ -94,7 +94,7 @@ impl Context {
         })
     }
 
-    /// Why the pipeline must not run for this event; none where it may run.
+    /// Why the pipeline must not run for this event; none if it may run.
     pub fn refusal(&self) -> Option<&'static str> {
         if self.event == "issue_comment" {
             return Some(

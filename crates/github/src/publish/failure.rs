@@ -1,15 +1,15 @@
-//! A run that ended before anything was measured: the texts about it in all places, with the remark that earlier texts
-//! are not about this commit.
+//! A run that ended before the measurement: its texts for all places, with the remark that earlier texts are not about
+//! this commit.
 
 use std::fmt::Write as _;
 
 use super::{Annotation, Context, Level, named};
 use kelvin_page::safe;
 
-/// The longest reason, in characters.
+/// The maximum length of a reason, in characters.
 const REASON: usize = 4_000;
 
-/// A run that ended before anything was measured.
+/// A run that ended before the measurement.
 #[derive(Clone, Debug)]
 pub struct UnmeasuredRun<'a> {
     /// The circumstances of the run.
@@ -19,7 +19,7 @@ pub struct UnmeasuredRun<'a> {
     /// The reason, without secrets; it has several lines, and may contain text from the configuration, a case or a
     /// program.
     pub reason: String,
-    /// The path of the file in the repository, and the line, where the failure is about one.
+    /// The path of the file in the repository, and the line, if the failure concerns a file.
     pub place: Option<(String, usize)>,
     /// The level of the failure in the log.
     pub level: Level,
@@ -57,7 +57,7 @@ pub fn title(failure: &UnmeasuredRun<'_>) -> String {
     safe::cut(&format!("Not checked: {}", failure.what), 200)
 }
 
-/// A remark at the place of the failure, where there is one.
+/// A remark at the place of the failure, if there is one.
 pub fn annotation(failure: &UnmeasuredRun<'_>) -> Option<Annotation> {
     let (path, line) = failure.place.clone()?;
     Some(Annotation {

@@ -1,7 +1,7 @@
 //! The results of a run for a review: outputs, annotations, the job summary, a check run, one comment.
 //!
-//! Renderers are pure: they turn a [`Publication`] into text. Posting is best effort, in an order that never loses the
-//! verdict.
+//! Renderers have no side effects: they turn a [`Publication`] into text. Publishing happens in an order that never
+//! loses the verdict, and an error does not stop it.
 
 pub mod annotations;
 pub mod bundle;
@@ -28,15 +28,15 @@ use kelvin_page::safe;
 pub struct Publication<'a> {
     /// The report.
     pub report: &'a Report,
-    /// The judgement of the gate; none where nothing was gated (a push that only saves its report).
+    /// The judgement of the gate; none if the gate was not run (a push that only saves its report).
     pub judgement: Option<&'a Judgement>,
     /// The circumstances of the run.
     pub context: &'a Context,
     /// The folder of the reports.
     pub out: &'a Path,
-    /// The folder of the configuration within the repository; empty where it is the top.
+    /// The folder of the configuration within the repository; empty if it is the top.
     pub folder: &'a str,
-    /// The changes in the variants that got worst, worst case first.
+    /// The changes in the variants that got worse, worst case first.
     pub excerpts: &'a [Excerpt],
     /// Failed steps with advice, one sentence each.
     pub warnings: &'a [String],
@@ -64,17 +64,17 @@ pub struct Context {
     pub repository: String,
     /// The address of the website, e.g. `https://github.com`.
     pub server_url: String,
-    /// The pull request the run is about.
+    /// The pull request to which the run belongs.
     pub pull_request: Option<u64>,
-    /// The tip of that pull request, or the commit of the event; a check run belongs to it.
+    /// The tip of that pull request, or the commit of the event; the check run belongs to it.
     pub head_sha: String,
     /// Whether the head is in another repository, or the actor may not write: nothing can be posted.
     pub read_only: bool,
-    /// Whether the run was told to leave all texts to `post/`.
+    /// Whether publishing is left to `post/`.
     pub leaves_it: bool,
     /// Whether the head of the pull request is in another repository.
     pub is_fork: bool,
-    /// The branch that is checked; none for a tag or where the event names none.
+    /// The branch that is checked; none for a tag, or if the event names none.
     pub branch: Option<String>,
     /// The workflow, by name.
     pub workflow: String,
@@ -91,9 +91,9 @@ pub struct Context {
     /// Distinguishes the comment from those of other jobs; made from workflow, job and configuration unless it was
     /// given.
     pub comment_key: String,
-    /// How far the figures can be trusted, in sentences, where another run has measured them.
+    /// How far the figures can be trusted, in sentences, if another run has measured them.
     pub claim: Option<String>,
-    /// An addition to the heading of a pass, where the run failed for another reason than its verdict; our own text.
+    /// An addition to the heading of a pass, if the run failed for a reason other than its verdict; our own text.
     pub caveat: Option<&'static str>,
 }
 
@@ -115,15 +115,15 @@ pub struct Annotation {
 /// The level of a remark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// The remark is about a reason for the failed job.
+    /// The remark concerns a reason for the failed job.
     Failure,
     /// The remark may matter.
     Warning,
-    /// The remark is worth knowing.
+    /// The remark is only information.
     Notice,
 }
 
-/// The beginning of a heading, with the name that distinguishes this run's comment from others, where it has one.
+/// The beginning of a heading, with the name that distinguishes this run's comment from others, if it has one.
 fn named(configuration: &str, columns: usize) -> String {
     match configuration {
         "" | "kelvin" => "Kelvin".to_owned(),

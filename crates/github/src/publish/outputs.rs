@@ -63,7 +63,7 @@ pub fn outputs(
     NAMES.into_iter().zip(values).collect()
 }
 
-/// The outputs of a run that ended before anything was measured.
+/// The outputs of a run that ended before the measurement.
 pub fn of_failure() -> Vec<(&'static str, String)> {
     let value = |name: &str| match name {
         "verdict" => Word::Unmeasured.as_str(),
@@ -77,7 +77,7 @@ pub fn of_failure() -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The metric with the largest drop relative to its limit; none where nothing dropped.
+/// The metric with the largest drop relative to its limit; none if no metric dropped.
 pub fn worst<'a>(
     metrics: impl Iterator<Item = (&'a String, &'a MetricVerdict)>,
 ) -> Option<(&'a str, f64)> {
@@ -104,7 +104,7 @@ pub fn file(outputs: &[(&str, String)]) -> String {
     text
 }
 
-/// The bytes of the summary; GitHub takes 1,048,576 bytes for a step.
+/// The maximum size of the summary in bytes; GitHub accepts 1,048,576 bytes per step.
 const BUDGET: usize = 1_000_000;
 /// The bytes that are reserved for the report.
 const REPORT: usize = 600_000;

@@ -1,4 +1,4 @@
-//! The prompts as they open on the page of a run, with their answers side by side.
+//! The prompts in their expanded form on the page of a run, with their answers side by side.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub(super) fn items<'a>(section: &'a GradingSection, ranked: Vec<Ranked<'a>>) ->
 }
 
 /// Whether the answer is worse than it should be: in the lower half of the scale, which means worse than the other
-/// answer where two are compared.
+/// answer if two are compared.
 fn is_against(score: Option<f64>) -> bool {
     score.is_some_and(|score| score < 0.5)
 }

@@ -1,4 +1,4 @@
-//! The answers that need a look, cut to the space of a text or a comment.
+//! The answers that need attention, shortened for a text or a comment.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use crate::section::GradingSection;
 use kelvin_page::{AnswersView, Column, FailedInvocation, Phrase, Table, TableRow, display};
 use kelvin_run::folder_of;
 
-/// The number of prompts that a text lists.
+/// How many prompts a text lists.
 const LISTED: usize = 10;
-/// The number of characters of an answer in a table of a text.
+/// How many characters of an answer a table in a text shows.
 const CUT: usize = 160;
-/// The number of failed calls that are listed.
+/// How many failed calls are listed.
 const FAILED: usize = 200;
 
 /// The samples without a score, each with its reason.
@@ -51,7 +51,7 @@ pub(super) fn repeat_of(repeat: usize, prompt: &PromptRecord) -> String {
     format!("{repeat} of {}", prompt.samples.len())
 }
 
-/// The prompts with the lowest scores, with both answers cut to the space of a comment.
+/// The prompts with the lowest scores, with both answers shortened for a comment.
 pub(super) fn worst(basis: &GradingBasis, ranked: &[Ranked<'_>]) -> Option<Table> {
     let even = if basis.scoring.is_preference() {
         0.5
@@ -151,7 +151,7 @@ fn note(sample: &GradedSample) -> Phrase {
     Phrase::default().quote(shortened(notes))
 }
 
-/// The failed calls, including those of the baseline, since they cost a score too.
+/// The failed calls, including those of the baseline, since they also lead to a missing score.
 pub(super) fn failed(section: &GradingSection) -> Vec<FailedInvocation<'_>> {
     let mut failed = Vec::new();
     for (id, prompt) in &section.items {

@@ -21,7 +21,7 @@ pub(super) use lists::answers;
 /// The figures in the order in which they are shown.
 const ORDER: [&str; 5] = [JUDGE_SCORE, WIN_RATE, FAILURE_RATE, UNSCORED, FLIP_RATE];
 
-/// How the figures are made.
+/// How the figures are computed.
 const NOTE: &str = "Means over the samples that have a score; the interval respects that the repeats of a prompt \
                     belong together.";
 
@@ -126,8 +126,8 @@ fn statements(section: &GradingSection, run: RunView<'_>) -> Vec<Statement> {
     statements
 }
 
-/// What the planted answers showed of a judge that can be believed. Where it cannot, the score has the reason; where the
-/// answers of the base were graded anew, a notice has it.
+/// The results of the planted answers for a judge that can be trusted. If it cannot be trusted, the score contains the
+/// reason; if the answers of the base were graded again, a notice contains it.
 fn tried(planted: &PlantedAnswers, base_anew: bool) -> Option<Statement> {
     let (right, of) = match planted.proof() {
         Proof::Given { right, of } => (right, of),
@@ -155,7 +155,7 @@ fn tried(planted: &PlantedAnswers, base_anew: bool) -> Option<Statement> {
     })
 }
 
-/// How many prompts the candidate answers better, equally well and worse than the baseline, where both were compared.
+/// How many prompts the candidate answers better, equally well and worse than the baseline, if both were compared.
 fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement> {
     if !matches!(section.basis.scoring, Scoring::Choice | Scoring::Exchange) {
         return None;
@@ -169,7 +169,7 @@ fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement
         count(|score| score < EQUAL),
     );
     let interval = metric.and_then(|metric| metric.interval);
-    // Prompts with equally good answers do not tell which side is better.
+    // Prompts with equally good answers do not show which side is better.
     let decided = [vec![(1.0, 1); better], vec![(0.0, 1); worse]].concat();
     let share = stats::clustered_interval(&decided);
     let is_worse = interval.is_some_and(|interval| interval.high < EQUAL)
@@ -177,7 +177,7 @@ fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement
     (!scores.is_empty()).then(|| Statement {
         tone: match worse > better {
             _ if is_worse => Tone::Alarm,
-            // The difference may be chance, so it is not good news.
+            // The difference may be due to chance, so it is not good news.
             true => Tone::Caution,
             false => Tone::Calm,
         },
@@ -197,11 +197,11 @@ fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement
 /// The score of two equally good answers.
 const EQUAL: f64 = 0.5;
 /// The limit for the share of verdicts that change with the order of the answers, and for the gain of an answer by its
-/// place. A judge beyond it is reported.
+/// position. A judge above it is reported.
 const FLIPS: f64 = 0.2;
 const EFFECT: f64 = 0.1;
 
-/// The effect of the order of the two answers on the grades, where it is large.
+/// The effect of the order of the two answers on the grades, if it is large.
 fn order(section: &GradingSection) -> Option<Statement> {
     let samples = || section.items.values().flat_map(|prompt| &prompt.samples);
     let grades = || samples().filter_map(|sample| sample.grade.as_ref());

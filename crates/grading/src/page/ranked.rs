@@ -1,4 +1,4 @@
-//! The prompts in the order in which a reader should look at them.
+//! The prompts in the order in which a reader should examine them.
 
 use std::cmp::Ordering;
 

@@ -1,7 +1,7 @@
-//! The blocks of a page as HTML. They are written directly and not by a template: the page of ten thousand queries has
-//! some sixty cells for each, and a template took half of the time of the whole command.
+//! The blocks of a page as HTML. They are written directly, without a template: the page of ten thousand queries has
+//! about sixty cells for each, and a template took half of the time of the whole command.
 //!
-//! All untrusted text is cut to a showable length, within a budget: a larger page is slow to open, and nobody reads it.
+//! All untrusted text is shortened, within a budget: a larger page is slow to open, and nobody reads it.
 
 use std::fmt::Write as _;
 
@@ -12,18 +12,19 @@ use super::trend::TrendView;
 use crate::{Block, Chip, Detail, Phrase, Status, Table, TableRow, label, safe};
 use kelvin_base::notice::Notice;
 
-/// The most differences on a page, and their most bytes.
+/// The maximum number of differences on a page, and their maximum size in bytes.
 const DIFFS: usize = 1_500;
 const DIFF_BYTES: usize = 3_000_000;
-/// The most bytes of texts side by side on a page, and the most bytes of each text where that space is used up.
+/// The maximum size of the texts side by side on a page in bytes, and the maximum size of each text once that space is
+/// used up.
 const BESIDE_BYTES: usize = 6_000_000;
 const CUT_TEXT: usize = 500;
-/// The number of rows of items that a page lists before it leaves out those that did as expected.
+/// How many rows of items a page lists before it leaves out those with the expected result.
 const ROWS: usize = 15_000;
-/// The most notices of an item that are listed.
+/// How many notices of an item are listed at most.
 const NOTICES: usize = 100;
 
-/// The space on a page.
+/// The remaining space on a page.
 pub(super) struct PageSpace<'a> {
     texts: &'a Texts<'a>,
     diffs: usize,
@@ -32,7 +33,7 @@ pub(super) struct PageSpace<'a> {
     rows: usize,
     /// The number of differences that did not fit.
     pub(super) diffs_left_out: usize,
-    /// The number of rows that did not fit; none of them went against expectation.
+    /// The number of rows that did not fit; none of them had an unexpected result.
     pub(super) rows_left_out: usize,
 }
 
@@ -51,7 +52,7 @@ impl<'a> PageSpace<'a> {
     }
 }
 
-/// Adds a block; its headings are of the given level. `least` names the parts of items that are left out first.
+/// Adds a block; its headings have the given level. `least` names the parts of items that are left out first.
 pub(super) fn block(
     to: &mut String,
     block: Block<'_>,
@@ -133,7 +134,7 @@ pub(super) fn block(
     to.push('\n');
 }
 
-/// Adds one of several texts that stand next to each other, as much of it as fits on the page.
+/// Adds one of several texts that are shown side by side, and shortens it to the space on the page.
 fn beside(to: &mut String, intro: &Phrase, column: &str, space: &mut PageSpace<'_>) {
     let mut shown = safe::lines(column);
     let is_cut = shown.len() > space.beside.max(CUT_TEXT);
@@ -157,7 +158,7 @@ fn beside(to: &mut String, intro: &Phrase, column: &str, space: &mut PageSpace<'
     to.push_str("</div>");
 }
 
-/// Adds short names in their order.
+/// Adds short names in the given order.
 fn chips(to: &mut String, chips: &[Chip]) {
     let short = |name: &String| safe::cut(name, 80);
     let shown = |name: &Option<String>| name.as_ref().map(short).filter(|name| !name.is_empty());
@@ -185,7 +186,7 @@ fn chips(to: &mut String, chips: &[Chip]) {
     to.push_str("</ol>");
 }
 
-/// Adds a table; rows of items that did as expected are left out where the page has no more room.
+/// Adds a table; if the page has no space left, rows of items with the expected result are left out.
 pub(super) fn table(
     to: &mut String,
     table: &Table,
@@ -243,7 +244,7 @@ pub(super) fn table(
     }
 }
 
-/// Adds a row of a table, whose first cell names it, and the details that open below it.
+/// Adds a row of a table, whose first cell names it, and the details that can be expanded below it.
 fn table_row(to: &mut String, row: &TableRow, table: &Table, space: &mut PageSpace<'_>) {
     to.push_str("<tr");
     if let Some(anchor) = &row.anchor {
@@ -302,7 +303,7 @@ const fn class(status: Status) -> &'static str {
     }
 }
 
-/// Adds the details that open below a row, or says why there are none.
+/// Adds the details that can be expanded below a row, or says why there are none.
 pub(super) fn detail(to: &mut String, detail: &Detail, space: &mut PageSpace<'_>) {
     let opens = |to: &mut String, title: &str| {
         to.push_str("<details><summary>");
@@ -350,7 +351,7 @@ pub(super) fn detail(to: &mut String, detail: &Detail, space: &mut PageSpace<'_>
     }
 }
 
-/// The changed lines of a part of an item with the number of further lines; else why they are not shown.
+/// The changed lines of a part of an item with the number of other lines; otherwise the reason why they are not shown.
 fn difference(
     item: &str,
     part: &str,

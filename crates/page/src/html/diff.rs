@@ -5,13 +5,13 @@ use similar::{ChangeTag, InlineChangeMode, InlineChangeOptions, TextDiff};
 use super::foreign::text;
 use crate::safe;
 
-/// The most lines of one diff.
+/// The maximum number of lines in one diff.
 const LINES: usize = 60;
-/// The most characters of one line.
+/// The maximum length of a line, in characters.
 const LINE: usize = 400;
 /// The number of unchanged lines around a change.
 const AROUND: usize = 1;
-/// The longest text that is compared: comparing a longer one would take too long.
+/// The maximum size of a compared text in bytes: comparing a longer one would take too long.
 pub(super) const LONGEST: usize = 256 * 1024;
 
 /// A line of a diff.
@@ -44,16 +44,16 @@ impl DiffLine {
         to.push_str("</div>");
     }
 
-    /// How many bytes of text it has.
+    /// The length of its text in bytes.
     pub(super) fn len(&self) -> usize {
         self.pieces.iter().map(|(_, text)| text.len() + 16).sum()
     }
 }
 
-/// Two texts of one line each in pieces, each piece with whether the other text lacks it.
+/// Two one-line texts in pieces, each with whether the other text lacks it.
 pub(super) fn words(before: &str, after: &str) -> [Vec<(bool, String)>; 2] {
     let diff = TextDiff::from_words(before, after);
-    // Two texts of other words share at least the spaces between the words.
+    // Even two texts with different words share the spaces between the words.
     let is_space = |text: &str| text.trim().is_empty();
     let side = |own: ChangeTag, other: ChangeTag| {
         let changes = diff
@@ -80,7 +80,7 @@ pub(super) fn words(before: &str, after: &str) -> [Vec<(bool, String)>; 2] {
     ]
 }
 
-/// The changed lines with a little context, and the number of further lines.
+/// The changed lines with a little context, and the number of other lines.
 pub(super) fn lines(before: &str, after: &str) -> (Vec<DiffLine>, usize) {
     let diff = TextDiff::from_lines(before, after);
     let mut options = InlineChangeOptions::new();
@@ -92,7 +92,7 @@ pub(super) fn lines(before: &str, after: &str) -> (Vec<DiffLine>, usize) {
             more += op.old_range().len().max(op.new_range().len());
             continue;
         }
-        // There is no deadline, so that the same report gives the same page on a slow machine.
+        // The comparison has no deadline, so that the same report gives the same page on a slow machine.
         for change in diff.iter_inline_changes_with_options_deadline(&op, options, None) {
             if lines.len() == LINES {
                 more += 1;

@@ -6,7 +6,7 @@ use super::SCRIPT;
 use super::blocks::{PageSpace, block, notice};
 use crate::{DISCLAIMER, FailedInvocation, NoticeCount, RunPage, safe};
 
-/// The most failed invocations, and the most notices of one code, that a page lists.
+/// How many failed invocations, and how many notices with one code, a page lists at most.
 const LISTED: usize = 200;
 
 #[derive(Serialize)]
@@ -15,14 +15,14 @@ pub(super) struct Foot {
     /// The noun for the items, and the parts of them that are left out first.
     items: String,
     least: &'static str,
-    /// The number of items whose details stand in the page as they are, where those of others are packed.
+    /// The number of items whose details are in the page as plain HTML, if those of others are packed.
     plain: Option<usize>,
     diffs_left_out: usize,
     rows_left_out: usize,
     failed: usize,
     failures: Vec<FailureView>,
     counts: Vec<NoticeCountView>,
-    /// How the figures are made, as HTML.
+    /// How the figures are computed, as HTML.
     method: String,
     facts: Vec<(&'static str, String)>,
     disclaimer: &'static str,
@@ -50,7 +50,7 @@ struct NoticeCountView {
 }
 
 impl Foot {
-    /// `items` are the titles of the lists of items with the parts that are left out first; `anchors` gives the place
+    /// `items` are the titles of the lists of items with the parts that are left out first; `anchors` returns the index
     /// of an item of a chapter on the page.
     pub(super) fn of(
         page: RunPage<'_>,
@@ -95,7 +95,7 @@ impl Foot {
         }
     }
 
-    /// The foot that says how many items show their details without the script; none where all of them do.
+    /// The foot that says how many items show their details without the script; none if all of them do.
     pub(super) fn with_plain(self, plain: Option<usize>) -> Self {
         Self { plain, ..self }
     }

@@ -1,4 +1,4 @@
-//! Text within the HTML of a page: whatever it is, it stays text.
+//! Text inside the HTML of a page: it is always shown as text, for any content.
 
 use std::fmt::Write as _;
 
@@ -6,20 +6,20 @@ use minijinja::HtmlEscape;
 
 use crate::{Phrase, PhrasePart, safe};
 
-/// The most columns of an untrusted text within a sentence.
+/// The maximum width of an untrusted text in a sentence, in columns.
 pub(super) const FOREIGN: usize = 200;
 
-/// A phrase without characters that a page cannot show, with each name and text cut.
+/// A phrase without characters that a page cannot show, with each name and text shortened.
 pub(super) fn shortened(phrase: &Phrase) -> Phrase {
     phrase.each_foreign(|text| safe::cut(text, FOREIGN))
 }
 
-/// Adds a text, in the form in which no character of it is markup.
+/// Adds a text in an escaped form, in which none of its characters is markup.
 pub(super) fn text(to: &mut String, text: &str) {
     let _ = write!(to, "{}", HtmlEscape(text));
 }
 
-/// Adds a sentence, with each name and text of others cut and marked as such.
+/// Adds a sentence, with each name and external text shortened and marked.
 pub(super) fn say(to: &mut String, phrase: &Phrase) {
     for (part, said) in phrase.parts() {
         let tag = match part {

@@ -16,9 +16,9 @@ use crate::{
     Chapter, Estimate, FigureTable, HeatGrid, Phrase, RunPage, Signal, Statement, Tone, safe,
 };
 
-/// The most rows of a map.
+/// The maximum number of rows of a map.
 const HEAT_ROWS: usize = 100;
-/// The most items of a restricted run that are named.
+/// How many items of a restricted run are named at most.
 const ONLY: usize = 50;
 
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ pub(super) struct Head {
     scope: String,
     only: Vec<String>,
     statements: Vec<StatementView>,
-    /// The first failure, where it is the reason why nothing could be measured.
+    /// The first failure, if it is the reason why the measurement failed.
     failure: Option<FailureView>,
     planes: Vec<PlaneView>,
     spreads: Vec<SpreadView>,
@@ -73,10 +73,10 @@ struct EstimateView {
     sample: String,
     interval: Option<String>,
     word: Option<&'static str>,
-    /// The index of the band, 0 for the best; none where there is no band.
+    /// The index of the band, 0 for the best; none if there is no band.
     band: Option<usize>,
     reason: String,
-    /// The length of a bar, in percent; none where none is drawn.
+    /// The length of a bar, in percent; none if no bar is drawn.
     bar: Option<f64>,
 }
 
@@ -135,7 +135,7 @@ impl Head {
     ///
     /// # Errors
     ///
-    /// As [`OpeningView::of`].
+    /// Fails like [`OpeningView::of`].
     pub(super) fn of(
         page: &RunPage<'_>,
         environment: &Environment<'_>,

@@ -1,6 +1,6 @@
-//! An item of the page, as it is listed and as it opens. The details of items that few people open lie in the page
-//! compressed, many together, and its script puts them in where an item is opened. A page of thousands of items stays
-//! small, and a browser opens it at once.
+//! An item of the page, in the list and in its expanded form. The details of items that few people expand are
+//! compressed in the page, many together, and its script inserts them when an item is expanded. So a page of thousands
+//! of items stays small, and a browser opens it at once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,10 +14,10 @@ use flate2::write::DeflateEncoder;
 use super::foreign::text;
 use crate::{ItemView, brief, safe};
 
-/// The details of an item: as HTML, or the pack that holds them.
+/// The details of an item: as HTML, or the number of the pack that contains them.
 pub(super) type Placed = Result<String, usize>;
 
-/// The HTML of an item; `anchor` is its place among all items of the page.
+/// The HTML of an item; `anchor` is its index among all items of the page.
 pub(super) fn item(item: &ItemView<'_>, anchor: usize, details: &Placed) -> String {
     let mut to = String::from("<details class=\"item");
     if item.against > 0 {
@@ -59,10 +59,10 @@ pub(super) fn item(item: &ItemView<'_>, anchor: usize, details: &Placed) -> Stri
     to
 }
 
-/// The number of items, the worst of the page, whose details stand in it as they are.
+/// How many items, the worst of the page, have their details in it as plain HTML.
 const PLAIN: usize = 200;
-/// The number of items whose details are compressed together. Items of one run are alike, so that together they take
-/// far less space; a browser unpacks this many within a few milliseconds.
+/// How many items have their details compressed together. Items of one run are similar, so together they take far less
+/// space; a browser unpacks this many within a few milliseconds.
 const TOGETHER: usize = 50;
 
 /// The packs of a page that is being written.
@@ -72,13 +72,13 @@ pub(super) struct DetailPacks {
     items: usize,
     /// The number of packs that are written.
     written: usize,
-    /// The HTML of the details of each item that waits for its pack, by the place of the item on the page.
+    /// The HTML of the details of each item that waits for its pack, by the index of the item on the page.
     waiting: BTreeMap<usize, String>,
 }
 
 impl DetailPacks {
-    /// Takes the details of the next item. Gives them back where they stand in the page as they are; else the number of
-    /// the pack that holds them.
+    /// Takes the details of the next item. Returns the details if they stay in the page as plain HTML; otherwise the
+    /// number of the pack that contains them.
     pub(super) fn place(&mut self, anchor: usize, details: String) -> Result<String, usize> {
         self.items += 1;
         if self.items <= PLAIN {
@@ -88,21 +88,22 @@ impl DetailPacks {
         Err(self.written)
     }
 
-    /// Writes the pack that is full, or, at the end of a list of items, the one that was begun.
+    /// Writes the pack if it is full, or, at the end of a list of items, the pack that was begun.
     ///
     /// # Errors
     ///
-    /// The errors of the writer.
+    /// Fails if the writer fails.
     pub(super) fn write(&mut self, to: &mut dyn Write, is_end: bool) -> io::Result<()> {
         let is_due = is_end || self.waiting.len() >= TOGETHER;
         if !is_due || self.waiting.is_empty() {
             return Ok(());
         }
         let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
-        // In one piece: JSON is written in bits of a few bytes, and the encoder clears its buffer for each write.
+        // The data are passed in one write, because otherwise JSON is written in pieces of a few bytes, and the encoder
+        // clears its buffer for each write.
         packed.write_all(&serde_json::to_vec(&self.waiting)?)?;
         let packed = STANDARD.encode(packed.finish()?);
-        // It stands on a line of its own.
+        // The pack has its own line.
         writeln!(
             to,
             "\n<template id=\"pack-{}\">{packed}</template>",
@@ -113,7 +114,7 @@ impl DetailPacks {
         Ok(())
     }
 
-    /// The number of items whose details stand in the page as they are, where those of others are packed.
+    /// The number of items whose details are in the page as plain HTML, if those of others are packed.
     pub(super) fn plain(&self) -> Option<usize> {
         (self.items > PLAIN).then_some(PLAIN)
     }

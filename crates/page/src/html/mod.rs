@@ -1,5 +1,6 @@
-//! The page as one self-contained document in HTML: it loads nothing, works from disk, and says without its
-//! script all but the details of items far down the list. It is written piece by piece, so that thousands of items are never held in memory as text.
+//! The page as one self-contained HTML document: it loads no other files, works from disk, and shows everything without
+//! its script except the details of items far down the list. It is written piece by piece, so that thousands of items
+//! are never in memory as text.
 
 mod blocks;
 mod diff;
@@ -30,10 +31,10 @@ use head::{Head, StatementView};
 use item::{DetailPacks, item};
 use kelvin_base::digest::Digest;
 
-/// Gives the text of an item, or of one of its parts.
+/// Returns the text of an item, or of one of its parts.
 pub type Texts<'a> = dyn Fn(&str, Option<&str>) -> Option<String> + 'a;
 
-/// The style of the page, which must be readable in every scheme.
+/// The style of the page, which must be readable in light and dark colour schemes.
 pub const STYLE: &str = include_str!("templates/style.css");
 
 const TEMPLATES: [(&str, &str); 7] = [
@@ -50,7 +51,7 @@ const TEMPLATES: [(&str, &str); 7] = [
 ///
 /// # Errors
 ///
-/// The errors of the writer.
+/// Fails if the writer fails.
 pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io::Result<()> {
     let environment = environment().map_err(io::Error::other)?;
     let mut budget = PageSpace::new(texts);
@@ -58,7 +59,7 @@ pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io
     put(to, &environment, "head.html", &head)?;
     drop(head);
     let mut first = None;
-    // The indices of the items of a chapter follow those of the chapter before it.
+    // The indices of the items of a chapter follow those of the previous chapter.
     let mut places = Vec::new();
     let mut packs = DetailPacks::default();
     let mut begin = 0;
@@ -130,10 +131,10 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     Ok(environment)
 }
 
-/// Filters and sorts the items, and opens the item of a link.
+/// Filters and sorts the items, and expands the item of a link.
 const SCRIPT: &str = include_str!("templates/script.js");
 
-/// The source expression that allows a script of exactly this text.
+/// The source expression that allows exactly this script.
 pub fn permission(script: &str) -> String {
     format!(
         "'sha256-{}'",
@@ -157,7 +158,7 @@ struct ArticleView {
 ///
 /// # Errors
 ///
-/// The errors of the writer.
+/// Fails if the writer fails.
 pub fn write_article(to: &mut dyn Write, article: Article<'_>) -> io::Result<()> {
     let environment = environment().map_err(io::Error::other)?;
     // An article shows no texts side by side.

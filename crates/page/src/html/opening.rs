@@ -1,4 +1,4 @@
-//! The beginning of the page where its run was judged.
+//! The beginning of the page if its run was judged.
 
 use std::cmp::Ordering;
 use std::io;
@@ -15,11 +15,11 @@ use crate::{
     RunPage, Tone, capitalized, safe,
 };
 
-/// The most columns of an answer.
+/// The maximum width of an answer, in columns.
 const ANSWER: usize = 600;
-/// The most columns of the name or the title of a hit.
+/// The maximum width of the name or the title of a hit, in columns.
 const HIT: usize = 100;
-/// The most columns of a reason, which may contain the printed text of a program.
+/// The maximum width of a reason in columns; it may contain the printed text of a program.
 const REASON: usize = 400;
 
 /// A name with the text of the base and the current one.
@@ -31,7 +31,7 @@ pub(super) struct OpeningView {
     title: String,
     gist: Phrase,
     lead: Option<Phrase>,
-    /// The main reason, in one sentence; then the further reasons.
+    /// The main reason, in one sentence; then the other reasons.
     reason: Phrase,
     others: Vec<Phrase>,
     next: Phrase,
@@ -50,7 +50,7 @@ struct AnswersView {
     title: Option<String>,
     notes: Vec<Phrase>,
     item: String,
-    /// The rows as HTML. Each is rendered alone, so that their views are never in memory together.
+    /// The rows as HTML. Each is rendered separately, so that their views are never in memory together.
     rows: Vec<String>,
     left: usize,
     /// Whether any answer in the list has an expected answer.
@@ -60,7 +60,7 @@ struct AnswersView {
 #[derive(Serialize)]
 struct AnswerView {
     item: String,
-    /// The place of the item on the page.
+    /// The index of the item on the page.
     anchor: Option<usize>,
     asked: Option<String>,
     expected: Option<String>,
@@ -69,14 +69,14 @@ struct AnswerView {
     hits: Option<HitsView>,
     /// Links to files, each with its text.
     files: Vec<(&'static str, String)>,
-    /// The names and texts beside the answer of the base, and beside the current one.
+    /// The names and texts of other fields next to the answer of the base, and next to the current answer.
     beside_base: Vec<(String, String)>,
     beside_head: Vec<(String, String)>,
     /// Whether any answer of its list has an expected answer.
     has_expected: bool,
 }
 
-/// The hits of both sides beside each other.
+/// The hits of both sides, side by side.
 #[derive(Serialize)]
 struct HitsView {
     expected: Vec<(String, Option<String>)>,
@@ -95,14 +95,14 @@ struct HitView {
     name: String,
     title: Option<String>,
     is_expected: bool,
-    /// How the hit has moved: a word for the style, a sign that only repeats the words, and the words.
+    /// How the hit has moved: a word for the style, a symbol that only repeats the words, and the words.
     moved: Option<(&'static str, &'static str, String)>,
 }
 
 #[derive(Serialize)]
 struct FlipView {
     item: String,
-    /// The place of the item on the page.
+    /// The index of the item on the page.
     anchor: Option<usize>,
     part: String,
     count: Phrase,
@@ -113,11 +113,11 @@ struct FlipView {
 }
 
 impl OpeningView {
-    /// The opening; none where the run was not judged.
+    /// The opening; none if the run was not judged.
     ///
     /// # Errors
     ///
-    /// Where a row of the answers cannot be rendered, which is a fault of its template.
+    /// Fails if a row of the answers cannot be rendered, which is a bug in its template.
     pub(super) fn of(
         page: &RunPage<'_>,
         environment: &Environment<'_>,
@@ -165,7 +165,7 @@ impl OpeningView {
         }))
     }
 
-    /// The first words of the title of the page.
+    /// The beginning of the title of the page.
     pub(super) fn title(&self) -> &str {
         &self.title
     }
@@ -263,7 +263,7 @@ impl HitsView {
     }
 }
 
-/// How a hit has moved from the base to the head; none where it has the same rank on both sides.
+/// How a hit has moved from the base to the head; none if both ranks are equal.
 fn moved(row: &RankedRow, is_head: bool) -> Option<(&'static str, &'static str, String)> {
     let Some(other) = row.other_rank else {
         return Some(match is_head {
@@ -286,7 +286,7 @@ fn moved(row: &RankedRow, is_head: bool) -> Option<(&'static str, &'static str, 
     }
 }
 
-/// A path relative to the page as the address of a link. Every character that could end the address or give it another
+/// A path relative to the page as the target of a link. Every character that could end the target or give it another
 /// meaning is encoded.
 fn link(path: &str) -> String {
     let mut address = String::from("./");
@@ -323,7 +323,7 @@ impl FlipView {
     }
 }
 
-/// The place of an item in the list of all chapters.
+/// The index of an item in the list of all chapters.
 fn anchor(page: &RunPage<'_>, item: &str) -> Option<usize> {
     let mut begin = 0;
     for list in page.chapters.iter().filter_map(|one| one.items.as_ref()) {

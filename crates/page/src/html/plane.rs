@@ -16,22 +16,22 @@ pub(super) struct PlaneView {
     corners: [&'static str; 4],
     /// The point where the regions meet.
     cut: f64,
-    /// The place of the run.
+    /// The position of the run.
     at: Dot,
-    /// The place of the run that it is compared with, and the arrow from there.
+    /// The position of the run with which it is compared, and an arrow from there.
     base: Option<Dot>,
     way: Option<String>,
-    /// The interval of its place along each axis.
+    /// The interval of its position along each axis.
     across: Option<(f64, f64)>,
     down: Option<(f64, f64)>,
-    /// The items; items at the same place are one dot.
+    /// The items; items at the same position are one dot.
     dots: Vec<Dot>,
     /// The number of items in the dots, and their noun.
     count: usize,
     items: &'static str,
 }
 
-/// A place, with a radius.
+/// A position, with a radius.
 #[derive(Debug, PartialEq, Serialize)]
 struct Dot {
     x: f64,
@@ -68,7 +68,7 @@ impl PlaneView {
     }
 }
 
-/// An arrow from one place to another, between the edges of their dots; none where the dots touch.
+/// An arrow from one position to another, between the edges of their dots; none if the dots touch.
 fn arrow(from: [f64; 2], to: [f64; 2]) -> Option<String> {
     const RIM: f64 = 8.0;
     const HEAD: f64 = 5.0;
@@ -104,7 +104,7 @@ fn dots(points: &[[f64; 2]]) -> Vec<Dot> {
     let dots = places.into_iter().map(|((x, y), count)| Dot {
         x: across(x as f64 / 100.0),
         y: down(y as f64 / 100.0),
-        // The area of a dot grows with the number of items at its place.
+        // The area of a dot grows with the number of items at its position.
         r: tidy((2.5 * (count as f64).sqrt()).min(14.0)),
     });
     dots.collect()

@@ -8,11 +8,11 @@ use crate::{Phrase, Trend, TrendLine, TrendStep, brief, display, safe};
 
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 160.0;
-/// The most names of steps that fit below the axis.
+/// How many names of steps fit below the axis.
 const NAMED: usize = 12;
-/// The width of the name of a mark; a nearer mark has a line but no name.
+/// The width of the name of a mark; a mark that is closer has a line but no name.
 const MARK_WIDTH: f64 = 60.0;
-/// The number of courses with a colour of their own; all further courses share the last colour.
+/// How many lines have their own colour; all other lines share the last colour.
 const COLOURS: usize = 5;
 
 /// A plot.
@@ -21,12 +21,12 @@ pub(super) struct TrendView {
     label: String,
     top: String,
     bottom: String,
-    /// The position where the steps begin that the page is about.
+    /// The position of the first step in the period of the page.
     begin: f64,
     /// The steps whose names fit.
     steps: Vec<(f64, String)>,
     lines: Vec<LineView>,
-    /// Whether the values link to rows of a table: then the drawing is more than a picture.
+    /// Whether the values link to rows of a table, so that the drawing is not only a picture.
     has_links: bool,
     /// Whether any of the steps was bad news.
     has_bad: bool,
@@ -34,7 +34,7 @@ pub(super) struct TrendView {
     marks: Vec<(f64, String)>,
 }
 
-/// A value of a course.
+/// A value of a line.
 struct DotView {
     x: f64,
     y: f64,
@@ -46,7 +46,7 @@ struct DotView {
 struct LineView {
     name: Phrase,
     number: usize,
-    /// A path for each stretch without a gap: no line crosses a step without a value.
+    /// A path for each sequence without a gap: no line crosses a step without a value.
     paths: Vec<String>,
     dots: Vec<DotView>,
 }
@@ -92,7 +92,7 @@ impl TrendView {
 }
 
 impl TrendView {
-    /// Adds the plot to a page, as a picture with its words.
+    /// Adds the plot to a page, as a picture with its text.
     pub(super) fn write(&self, to: &mut String) {
         to.push_str("<figure class=\"trend\">\n<figcaption>");
         say(to, &self.title);
@@ -226,7 +226,7 @@ impl LineView {
     }
 }
 
-/// The marks that fit beside each other, the newest first.
+/// The marks that fit side by side, the newest first.
 fn marks(trend: &Trend) -> Vec<(f64, String)> {
     let count = trend.steps.len();
     let all = trend.steps.iter().enumerate();

@@ -1,4 +1,4 @@
-//! The page as Markdown: `report.md`, the text of a pull request below the comment, and pages that are about no
+//! The page as Markdown: `report.md`, the text of a pull request below the comment, and pages that do not belong to a
 //! single run.
 
 mod writer;
@@ -11,19 +11,19 @@ use crate::{Article, Trend, brief, display};
 use kelvin_base::notice::Notice;
 use writer::{Writer, name, phrase, quote};
 
-/// The most characters of a page: a comment on GitHub takes 65,536, and contains more than the page.
+/// The maximum length of a page in characters: a GitHub comment may have 65,536, and contains more than the page.
 const MOST: usize = 50_000;
 
-/// The most rows, failures and notices that are listed; further ones are counted.
+/// How many rows, failures and notices are listed at most; the others are only counted.
 struct Listed {
     rows: usize,
     failures: usize,
     notices: usize,
-    /// The most characters of the printed text of a failed invocation.
+    /// How many characters of a failed invocation's printed text are shown at most.
     printed: usize,
 }
 
-/// The forms, from the one for most runs to one that always fits.
+/// The forms, from the most detailed one, which is used for most runs, to the shortest one, which always fits.
 const FORMS: &[Listed] = &[
     Listed {
         rows: LISTED,
@@ -45,14 +45,14 @@ const FORMS: &[Listed] = &[
     },
 ];
 
-/// The most characters of the printed text of a failed invocation, on the page of its item.
+/// How many characters of a failed invocation's printed text are shown at most on the page of its item.
 const PRINTED: usize = 4_000;
-/// The most items of a restricted run that are named.
+/// How many items of a restricted run are named at most.
 const ONLY: usize = 20;
-/// The most figures of one table.
+/// How many figures of one table are shown at most.
 const FIGURES: usize = 100;
 
-/// Renders the page of a run, in a shorter form where it would be too long for a comment.
+/// Renders the page of a run, in a shorter form if it would be too long for a comment.
 pub fn render(page: &RunPage<'_>) -> String {
     let mut forms = FORMS.iter().map(|listed| laid_out(page, listed));
     let mut text = forms.next().unwrap_or_default();
@@ -182,7 +182,7 @@ fn figures(writer: &mut Writer, title: &str, table: &FigureTable<'_>, most: usiz
     writer.more(table.rows.len(), most, "figure");
 }
 
-/// A value is never shown without its interval and its sample; where there is no value, its reason replaces the word.
+/// A value is never shown without its interval and its sample; if there is no value, the reason replaces the word.
 fn figure(writer: &mut Writer, label: &str, estimate: &Estimate<'_>, word: &str) {
     let interval = estimate.interval.as_deref().unwrap_or("-");
     let word = estimate.reason.map_or_else(|| word.to_owned(), quote);
@@ -317,7 +317,7 @@ fn failures(writer: &mut Writer, failed: &[&FailedInvocation<'_>], listed: &List
     writer.unfold();
 }
 
-/// Every notice, folded, with the counts in the visible line.
+/// Every notice in a folded part, with the counts in the visible line.
 fn left_out(writer: &mut Writer, page: &RunPage<'_>, listed: &Listed) {
     if page.notices.is_empty() {
         return;
@@ -329,7 +329,7 @@ fn left_out(writer: &mut Writer, page: &RunPage<'_>, listed: &Listed) {
         .collect();
     writer.fold(&format!("Caps, skips and warnings: {}", counts.join(", ")));
     let all: usize = page.notices.iter().map(|count| count.count).sum();
-    // This shows some notices of every code before many of one.
+    // In this way some notices of every code are shown, instead of many notices with one code.
     let share = listed.notices.div_ceil(page.notices.len());
     let mut shown = 0;
     for count in &page.notices {
@@ -371,7 +371,7 @@ pub fn render_article(article: &Article<'_>) -> String {
     writer.finish()
 }
 
-/// A row for each course and a column for each step; a step without a value has a dot.
+/// A row for each line of the plot and a column for each step; a step without a value has a dot.
 fn trend(writer: &mut Writer, trend: &Trend) {
     writer.line(&format!(
         "{}, by {}, on a scale from {} to {}:",

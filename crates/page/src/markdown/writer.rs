@@ -3,22 +3,22 @@
 use crate::safe;
 use crate::{Phrase, PhrasePart, counted};
 
-/// The most columns of a name or a value.
+/// The maximum width of a name or a value, in columns.
 const NAME: usize = 60;
-/// The most columns of a longer text.
+/// The maximum width of a longer text, in columns.
 const QUOTE: usize = 300;
 
-/// A foreign name or value.
+/// An external name or value.
 pub(super) fn name(text: &str) -> String {
     safe::code(text, NAME)
 }
 
-/// A longer foreign text, on one line.
+/// A longer external text, on one line.
 pub(super) fn quote(text: &str) -> String {
     safe::markdown(text, QUOTE)
 }
 
-/// A sentence of ours with foreign names and texts in it.
+/// A sentence of ours that contains external names and texts.
 pub(super) fn phrase(phrase: &Phrase) -> String {
     phrase.show(|part, text| match part {
         PhrasePart::Quote => quote(text),
@@ -33,18 +33,18 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// One line.
+    /// Adds one line.
     pub(super) fn line(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push('\n');
     }
 
-    /// Several lines, with an end.
+    /// Adds several lines and an empty line.
     pub(super) fn block(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    /// An empty line, never two.
+    /// Adds an empty line, never two in a row.
     pub(super) fn gap(&mut self) {
         if !self.text.ends_with("\n\n") {
             self.text.push('\n');
@@ -65,7 +65,7 @@ impl Writer {
         self.gap();
     }
 
-    /// Says how many entries of a list are not shown.
+    /// Adds how many entries of a list are not shown.
     pub(super) fn more(&mut self, all: usize, listed: usize, word: &str) {
         if all > listed {
             let more = counted(all - listed, &format!("more {word}"));
@@ -74,7 +74,7 @@ impl Writer {
         }
     }
 
-    /// The text, with one line end at its end.
+    /// The text, which ends with one line break.
     pub(super) fn finish(mut self) -> String {
         self.text.truncate(self.text.trim_end().len());
         self.text.push('\n');

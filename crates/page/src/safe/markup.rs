@@ -1,18 +1,18 @@
-//! Untrusted text within Markdown, as GitHub and others read it.
+//! Untrusted text inside Markdown, as GitHub and others render it.
 //!
-//! Escapes keep Markdown away, but not what a forge does with the finished text afterwards: it turns `@name`, `#1`,
-//! `www.` and `:name:` outside of code into mentions, references, links and pictures. A zero-width space breaks these
+//! Escapes prevent Markdown formatting, but a forge changes the rendered text afterwards: outside of code it turns
+//! `@name`, `#1`, `www.` and `:name:` into mentions, references, links and pictures. A zero-width space breaks these
 //! apart.
 
 use super::{cut, lines};
 
-/// Breaks apart what a forge would recognize in finished text.
+/// Breaks apart the texts that a forge would recognise after rendering.
 const APART: &str = "&#8203;";
-/// The same for code, in which character references are not read.
+/// The character that breaks texts apart in code, where character references are not decoded.
 const APART_IN_CODE: char = '\u{200b}';
 
-/// One line within Markdown text or a table cell, at most `most` columns of it: every character with a meaning for
-/// Markdown, HTML or a forge is made plain.
+/// A line of text inside Markdown or a table cell, at most `most` columns: every character with a meaning for Markdown,
+/// HTML or a forge is escaped.
 pub fn markdown(text: &str, most: usize) -> String {
     let text = cut(text, most);
     let mut out = String::with_capacity(2 * text.len());
@@ -28,7 +28,8 @@ pub fn markdown(text: &str, most: usize) -> String {
             // Formulas begin and end with a dollar sign.
             '$' => out.push_str("&#36;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => out.extend(['\\', c]),
-            // At the beginning of a line these characters make a list or a rule, and the last one a command to a bot.
+            // At the beginning of a line, these characters start a list or a rule, or in the case of `/` a command to a
+            // bot.
             '-' | '+' | '=' | '/' if before.is_empty() => out.extend(['\\', c]),
             '.' | ')' if is_number(before) && !joined => out.extend(['\\', c]),
             c => out.push(c),
@@ -47,10 +48,10 @@ pub fn markdown(text: &str, most: usize) -> String {
     out
 }
 
-/// A name or a value as code where that is possible, and as plain text where it would end the code.
+/// A name or a value as code if that is possible, and as plain text if it would end the code.
 pub fn code(text: &str, most: usize) -> String {
     let short = cut(text, most);
-    // A table separates its cells before code is recognized.
+    // A table separates its cells before code is recognised.
     if short.is_empty() || short.contains(['`', '|', '\\']) {
         return markdown(&short, most);
     }
@@ -67,7 +68,7 @@ pub fn fenced(text: &str, most: usize) -> String {
     if more > 0 {
         shown.insert_str(0, "… ");
     }
-    // Programs that read comments treat a line that begins with a slash or a mention as a command, even within code.
+    // Programs that read comments treat a line that begins with a slash or a mention as a command, even inside code.
     let shown: Vec<String> = shown
         .lines()
         .map(|line| format!("| {}", inert(line)))

@@ -1,5 +1,5 @@
-//! Untrusted text made harmless for the place where it is shown. Case text, model output, names and
-//! messages may try to forge lines, colours, mentions, links or markup.
+//! Makes untrusted text harmless for the place where it is shown. Case text, model output, names and messages may try
+//! to forge lines, colours, mentions, links or markup.
 
 mod markup;
 
@@ -7,16 +7,16 @@ use unicode_width::UnicodeWidthChar as _;
 
 pub use markup::{code, fenced, markdown};
 
-/// The most marks on a character in one column; further marks would only hide the text.
+/// The maximum number of combining marks on a character; more marks would only hide the text.
 const MARKS: usize = 4;
 
-/// Whether a text can be shown in one line unchanged: it has no line break of any kind, and no invisible character.
+/// Whether a text can be shown on one line without changes: it contains neither line breaks nor invisible characters.
 pub fn is_one_line(text: &str) -> bool {
     text.chars().all(|c| c == ' ' || is_shown(c))
 }
 
-/// One line for a terminal, without control or bidirectional characters, and with single spaces for runs of white
-/// space.
+/// A line of text for a terminal, without control or bidirectional characters, and with a single space for each
+/// sequence of white space.
 pub fn line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
@@ -32,14 +32,14 @@ pub fn line(text: &str) -> String {
     line
 }
 
-/// Several lines for a terminal: line ends and indentation stay, everything else is as in [`line()`].
+/// Several lines for a terminal: line breaks and indentation stay, everything else is as in [`line()`].
 pub fn lines(text: &str) -> String {
     let tame = |c: &char| *c == '\n' || *c == ' ' || (!c.is_whitespace() && is_shown(*c));
     let text = text.replace("\r\n", "\n").replace('\t', "    ");
     text.chars().filter(tame).collect()
 }
 
-/// The first `most` columns of a line, with an ellipsis where there are more.
+/// The first `most` columns of a line; if there are more, an ellipsis follows.
 pub fn cut(text: &str, most: usize) -> String {
     let text = line(text);
     if columns(&text) <= most && text.chars().count() <= MARKS * most {
@@ -60,18 +60,19 @@ pub fn cut(text: &str, most: usize) -> String {
     short
 }
 
-/// The most columns of a terminal that a line takes: a wide character takes two.
+/// The maximum number of terminal columns of a line: a wide character takes two.
 pub fn columns(text: &str) -> usize {
     text.chars().map(width).sum()
 }
 
 fn width(c: char) -> usize {
-    // This character makes the one before it wide.
+    // This character makes the previous character wide.
     let widens = c == '\u{fe0f}';
     c.width().unwrap_or(0) + usize::from(widens)
 }
 
-/// Control characters change the terminal; bidirectional and invisible ones change what a person reads.
+/// Whether a character can be shown: control characters affect the terminal; bidirectional and invisible characters
+/// change how a text looks.
 fn is_shown(c: char) -> bool {
     !c.is_control()
         && !matches!(
@@ -94,9 +95,9 @@ fn is_shown(c: char) -> bool {
         )
 }
 
-/// A text as a cell. A spreadsheet takes a cell that begins with one of these signs for a formula, also within
-/// quotes and after white space; an apostrophe before it makes it a text.
-/// See: <https://owasp.org/www-community/attacks/CSV_Injection>.
+/// A text as a table cell. A spreadsheet treats a cell that begins with one of these characters as a formula, even
+/// inside quotes and after white space; an apostrophe before it makes it a text. See:
+/// <https://owasp.org/www-community/attacks/CSV_Injection>.
 pub fn cell(text: &str) -> String {
     const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
     let begins = |text: &str| text.starts_with(FORMULA) || text.starts_with(['\t', '\r', '\n']);

@@ -18,13 +18,13 @@ const INDENT: usize = 13;
 
 /// The space on a screen for the longer parts.
 struct Room {
-    /// The most lines of each breakdown.
+    /// The maximum number of lines of each breakdown.
     rows: usize,
-    /// The most lines of each statement.
+    /// The maximum number of lines of each statement.
     wraps: usize,
-    /// The most failures and warnings that are shown one by one.
+    /// How many failures and warnings are shown separately at most.
     told: usize,
-    /// The most lines of each of these.
+    /// The maximum number of lines of each failure and warning.
     reasons: usize,
 }
 
@@ -35,7 +35,7 @@ const ROOMY: Room = Room {
     told: 2,
     reasons: 4,
 };
-/// So little space that every page fits.
+/// With so little space per entry, every page fits.
 const TIGHT: Room = Room {
     rows: 1,
     wraps: 2,
@@ -189,7 +189,7 @@ fn bar(value: f64) -> String {
     format!("[{}{}]", "#".repeat(full), "-".repeat(CELLS - full))
 }
 
-/// Many figures of one sort: those whose names differ only after an `@` share a line.
+/// Many figures of one kind: figures whose names differ only after an `@` share a line.
 fn measures(screen: &mut Screen, table: &FigureTable<'_>) {
     let names = table.rows.iter().map(|(name, _)| plain(name));
     let rows: Vec<(String, &Estimate<'_>)> = names
@@ -250,7 +250,7 @@ fn failures(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) 
     let failed = page.failed();
     for one in failed.iter().take(room.told) {
         let message = safe::line(&one.failure.message);
-        // What a worker says of an error is often what it also prints last.
+        // The last printed line of a worker often repeats its error message.
         let said = one.last_line().filter(|line| !message.contains(line));
         let said = said.map_or_else(String::new, |line| format!(": {line}"));
         let text = format!(
@@ -310,8 +310,8 @@ fn warnings(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) 
     }
 }
 
-/// Whether notices of this code are shown elsewhere: failures have lines of their own, a missing figure has its reason
-/// beside it, and statements report an item with too many failures and an early end.
+/// Whether notices with this code are shown elsewhere: failures have their own lines, a missing figure has its reason
+/// next to it, and statements report an item with too many failures and an early end.
 const fn is_told_elsewhere(code: &Code) -> bool {
     matches!(
         code,
@@ -319,7 +319,7 @@ const fn is_told_elsewhere(code: &Code) -> bool {
     )
 }
 
-/// Caps and skips in one line: by kind where there is space, otherwise by code.
+/// Limits and skips in one line: by kind if there is space, otherwise by code.
 fn left_out(screen: &mut Screen, page: &RunPage<'_>, folder: &str) {
     let counts = page.notices.iter().filter(|one| !one.is_warning);
     let (mut short, mut long) = (Vec::new(), Vec::new());

@@ -4,14 +4,14 @@ use anstyle::AnsiColor;
 
 use crate::safe;
 
-/// The columns of a line without a terminal, which are also the fewest.
+/// The width of a line without a terminal, in columns; also the minimum.
 const WIDTH: usize = 80;
-/// The most columns, since a longer line is hard to read.
+/// The maximum width in columns, since a longer line is hard to read.
 const WIDEST: usize = 120;
-/// The lines of a screen, without the line of the prompt.
+/// The number of lines of a screen, without the line of the prompt.
 const HEIGHT: usize = 23;
 
-/// How a terminal shows a page, as the caller knows.
+/// How a terminal shows a page, as set by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     colours: bool,
@@ -25,7 +25,7 @@ impl Style {
         columns: WIDTH,
     };
 
-    /// The style with or without colours, on a terminal of so many columns; 80 where that is not known.
+    /// The style with or without colours, on a terminal with this many columns; 80 if that is not known.
     pub fn of(colours: bool, columns: Option<usize>) -> Self {
         Self {
             colours,
@@ -34,7 +34,7 @@ impl Style {
     }
 }
 
-/// How a part of a line is shown where there are colours; colour never carries a meaning alone.
+/// How a part of a line is shown if there are colours; a colour never carries a meaning alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ink {
     /// Unchanged text.
@@ -45,7 +45,7 @@ pub(super) enum Ink {
     Dim,
     /// Good news.
     Good,
-    /// News that need a look.
+    /// News that need attention.
     Fair,
     /// Bad news.
     Bad,
@@ -94,19 +94,19 @@ impl Screen {
         self.style.columns
     }
 
-    /// An empty line, where there is space.
+    /// Adds an empty line, if there is space.
     pub(super) fn gap(&mut self) {
         if self.lines.last().is_some_and(|line| !line.is_empty()) {
             self.lines.push(Vec::new());
         }
     }
 
-    /// A line, cut at the edge.
+    /// Adds a line, cut at the edge.
     pub(super) fn line(&mut self, ink: Ink, text: &str) {
         self.parts(&[(ink, text)]);
     }
 
-    /// A line of several inks, cut at the edge.
+    /// Adds a line with several inks, cut at the edge.
     pub(super) fn parts(&mut self, parts: &[(Ink, &str)]) {
         let mut room = self.width();
         let mut line = Vec::new();
@@ -118,7 +118,7 @@ impl Screen {
         self.lines.push(line);
     }
 
-    /// A sentence over at most `most` lines, after a mark.
+    /// Adds a sentence on at most `most` lines, after a marker.
     pub(super) fn wrapped(&mut self, ink: Ink, mark: &str, text: &str, most: usize) {
         let indent = if mark.is_empty() { 0 } else { 2 };
         let mut rows = vec![String::new()];
@@ -141,7 +141,7 @@ impl Screen {
         }
     }
 
-    /// Short items after a label, over at most `most` lines, with the number of items that did not fit.
+    /// Adds short items after a label, on at most `most` lines, with the number of items that did not fit.
     pub(super) fn listed(&mut self, label: &str, items: &[String], most: usize) {
         /// The space for the label, and for `+999 more`.
         const LABEL: usize = 13;

@@ -1,6 +1,5 @@
-//! Finds a value in the JSON object that a pipeline wrote. Everything beside the path to it is checked, but never
-//! held in memory. Of an output that is not JSON it says how the output begins, since often there are logs, followed
-//! by the JSON.
+//! Finds a value in the JSON object that a pipeline wrote. The rest of the object is checked, but never stored in
+//! memory. If an output is not JSON, the message shows how it begins, since there are often logs before the JSON.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -10,7 +9,7 @@ use serde_json::{Map, Value};
 
 use kelvin_base::failure::{Failure, FailureKind};
 
-/// The place of the decision in the JSON object that the pipeline writes.
+/// The position of the decision in the JSON object that the pipeline writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecisionField {
     /// A key at the top level, taken literally.
@@ -32,7 +31,7 @@ impl DecisionField {
 ///
 /// # Errors
 ///
-/// Where the output is not JSON, not an object, or has no such field.
+/// Fails if the output is not JSON, is not an object, or has no such field.
 pub fn find(bytes: &[u8], field: &DecisionField) -> Result<Value, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
@@ -57,12 +56,12 @@ pub fn find(bytes: &[u8], field: &DecisionField) -> Result<Value, Failure> {
 ///
 /// # Errors
 ///
-/// Where the output is not JSON.
+/// Fails if the output is not JSON.
 pub fn whole(bytes: &[u8]) -> Result<Value, Failure> {
     find(bytes, &DecisionField::Pointer(String::new()))
 }
 
-/// The object that a field stands in, without the field; none where the output has no such object.
+/// The object that contains a field, without the field; none if the output has no such object.
 pub fn beside(bytes: &[u8], field: &DecisionField) -> Option<Map<String, Value>> {
     let mut path = path(field);
     let key = path.pop()?;
@@ -77,7 +76,7 @@ pub fn beside(bytes: &[u8], field: &DecisionField) -> Option<Map<String, Value>>
     }
 }
 
-/// The keys that lead to the value. In a pointer `~1` is a slash and `~0` a tilde (RFC 6901).
+/// The keys on the path to the value. In a pointer `~1` is a slash and `~0` a tilde (RFC 6901).
 fn path(field: &DecisionField) -> Vec<String> {
     match field {
         DecisionField::Key(key) => vec![key.clone()],
@@ -96,9 +95,9 @@ pub fn smallest(value: &Value, field: &DecisionField) -> Vec<u8> {
     output.to_string().into_bytes()
 }
 
-/// The most fields that a message names.
+/// How many fields a message names at most.
 const NAMES: usize = 12;
-/// The most characters of each name in a message.
+/// How many characters of each name a message shows at most.
 const NAME_CHARS: usize = 40;
 
 /// Why the field was not found.
@@ -111,12 +110,12 @@ enum Miss {
     NoField(Trail),
 }
 
-/// How far the path led into the output, and what was found at that place.
+/// The part of the path that exists in the output, and the value at its end.
 #[derive(Default)]
 struct Trail {
     /// The number of keys that were found.
     depth: usize,
-    /// The kind of the value of the last key, where it is not an object.
+    /// The type of the last value, if it is not an object.
     other: Option<&'static str>,
     /// The names of the first few fields of that value.
     names: Vec<String>,
@@ -145,7 +144,7 @@ fn pick(text: &str, path: &[String]) -> Result<Value, Miss> {
     }
 }
 
-/// One key of the path, and the value that it is looked up in.
+/// A key of the path, for deserializing the value that should contain it.
 #[derive(Clone, Copy)]
 struct PathStep<'a> {
     path: &'a [String],
@@ -161,7 +160,7 @@ impl PathStep<'_> {
         }
     }
 
-    /// Notes down the result of this step, which replaces those of earlier steps.
+    /// Records the result of this step, which replaces those of earlier steps.
     fn note(self, other: Option<&'static str>) {
         *self.seen.borrow_mut() = Trail {
             depth: self.depth,
@@ -269,7 +268,7 @@ fn index(key: &str) -> Option<usize> {
     key.parse().ok().filter(|_| plain)
 }
 
-/// The name of a field, shortened, and without characters that change what a terminal shows.
+/// The name of a field, shortened, and without characters that affect a terminal.
 fn shown(name: &str) -> String {
     let mut shown: String = name
         .chars()
@@ -310,7 +309,7 @@ fn not_json(error: &serde_json::Error, text: &str) -> String {
     let said = error.to_string();
     let reason = said.split(" at line ").next().unwrap_or_default();
     let rest = text.lines().nth(line.saturating_sub(1)).and_then(|line| {
-        // The reader stopped at this column, which may be inside the word `NaN`.
+        // The parser stopped at this column, which may be inside the word `NaN`.
         line.get(column.saturating_sub(2).min(line.len())..)
     });
     let not_finite = ["NaN", "Infinity"]
@@ -370,13 +369,13 @@ fn no_field(seen: &Trail, field: &DecisionField) -> String {
     format!("its output has no field `{wanted}`; {there}")
 }
 
-/// The number of characters of the first line that are shown.
+/// How many characters of the first line are shown.
 const SHOWN: usize = 60;
-/// The number of lines at whose beginnings JSON after logs is looked for.
+/// How many lines are searched for the beginning of JSON after logs.
 const LINES: usize = 200;
 
-/// A hint for the message that the output is not JSON; empty where the output begins like an object, since then the
-/// position of the mistake tells more.
+/// A hint for the message that the output is not JSON; empty if the output begins like an object, since then the
+/// position of the error is more useful.
 fn beginning_hint(text: &str) -> String {
     let Some(first) = text.lines().map(str::trim).find(|line| !line.is_empty()) else {
         return String::new();
@@ -397,8 +396,8 @@ fn beginning_hint(text: &str) -> String {
     }
 }
 
-/// The beginning of a line without characters that could change a terminal. Secrets are masked by their full text, so a
-/// word that would be cut in two is left out.
+/// The beginning of a line without characters that could affect a terminal. Secrets are masked as whole words, so a
+/// word that would be cut is left out.
 fn beginning(line: &str) -> String {
     let tame = |c: char| match c {
         '`' => '\'',
@@ -419,7 +418,7 @@ fn beginning(line: &str) -> String {
     }
 }
 
-/// The line, from 1, at which an object begins that fills the rest of the text; none where there is none.
+/// The line, from 1, and the beginning of an object that fills the rest of the text; none if there is no such object.
 fn line_of_json(text: &str) -> Option<usize> {
     let mut rest = text;
     for line in 1..=LINES {

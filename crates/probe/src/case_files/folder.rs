@@ -1,4 +1,4 @@
-//! Finds the files that are cases: those of a folder, or those that a glob matches. All other files are reported, not
+//! Finds the files that are cases: those of a folder, or those that match a glob. All other files are reported, not
 //! silently ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,9 +18,9 @@ use kelvin_base::notice::{Code, Notice};
 /// The file of a case.
 #[derive(Debug)]
 pub struct CaseFile {
-    /// The stem: the name of the case.
+    /// The file name without its extension: the name of the case.
     pub name: Arc<str>,
-    /// The path from which it is read.
+    /// The path from which the file is read.
     pub path: PathBuf,
     /// The path relative to the root of the configuration, with `/`.
     pub shown: Arc<str>,
@@ -35,25 +35,25 @@ pub struct Found {
     pub notices: Vec<Notice>,
     /// Files whose names cannot be names of cases.
     pub problems: Vec<Misuse>,
-    /// The tables of labels that lie beside cases, in the order of their paths. They are no cases, and no pipeline is
-    /// given one.
+    /// The tables of labels in the folders of cases, in the order of their paths. They are not cases, and no pipeline
+    /// gets them.
     pub labels: Vec<CaseFile>,
 }
 
-/// What the table of labels beside cases is called.
+/// The name of the table of labels in a folder of cases.
 pub const LABELS: &str = "expected.csv";
 
-/// The output folder beside the configuration, whose inputs are Markdown too.
+/// The output folder in the folder of the configuration; its inputs are Markdown files too.
 const OUTPUT: &str = "kelvin";
 
-/// The number of entries below the folder of the cases that are checked for the notice about nested files.
+/// How many entries below the folder of the cases are examined for the notice about nested files.
 const NESTED_BUDGET: usize = 10_000;
 
 /// Finds the files of the cases, without reading them.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the folder does not exist, the glob is invalid, or no file is found.
+/// A [`Misuse`] if the folder does not exist, the glob is invalid, or no file is found.
 pub fn find(root: &Path, cases: &str) -> Result<Found, Misuse> {
     let written = cases.trim_end_matches('/');
     let folder = root.join(written);
@@ -100,7 +100,7 @@ pub fn find(root: &Path, cases: &str) -> Result<Found, Misuse> {
     search.finish(written)
 }
 
-/// Reads a case into an existing buffer: most files are small, and asking for the size of one takes as long as reading
+/// Reads a case into an existing buffer: most files are small, and querying the size of a file takes as long as reading
 /// it.
 pub fn read(entry: &CaseFile, bytes: &mut Vec<u8>) -> Result<String, Misuse> {
     bytes.clear();
@@ -138,7 +138,7 @@ pub fn read(entry: &CaseFile, bytes: &mut Vec<u8>) -> Result<String, Misuse> {
     Ok(text.to_owned())
 }
 
-/// The part of a glob before its first wildcard, in whole components; a folder as it is.
+/// The part of a glob before its first wildcard, in whole components; a folder unchanged.
 pub fn base(cases: &str) -> &str {
     let cases = cases.trim_end_matches('/');
     let Some(wild) = cases.find(WILD) else {
@@ -166,7 +166,8 @@ fn absent(folder: &str) -> Misuse {
     )
 }
 
-/// A path of the configuration as it is shown: without `./`, and relative to the root where it is below the root.
+/// A path of the configuration in the form for messages: without `./`, and relative to the root if it is below the
+/// root.
 fn relative(root: &Path, written: &str) -> String {
     let below = Path::new(written)
         .strip_prefix(root)
@@ -195,7 +196,7 @@ struct FolderSearch<'a> {
 }
 
 impl FolderSearch<'_> {
-    /// Lists a folder: with a glob everything below it, otherwise only its own files.
+    /// Lists a folder: with a glob everything below it, otherwise only the files directly in it.
     fn list(&mut self, folder: &Path, shown_as: &str) -> Result<(), Misuse> {
         self.walk(folder, shown_as, 0).map_err(|error| {
             Misuse::new(format!("the folder of the cases cannot be listed: {error}"))
@@ -231,7 +232,7 @@ impl FolderSearch<'_> {
         let extension = Extension::of(&name);
         let is_link = listed.is_symlink();
         let nested = depth > 0 && self.glob.is_none();
-        // A link to nothing counts as well: whoever reads it is told that it cannot be read.
+        // A broken link counts too, so that reading it reports an error.
         if name == LABELS && !listed.is_dir() && !nested {
             self.labels.push(CaseFile {
                 name: LABELS.into(),
@@ -240,7 +241,7 @@ impl FolderSearch<'_> {
             });
             return;
         }
-        // The listing tells the type of a file; only a link has to be followed.
+        // The listing contains the type of a file; only a link has to be followed.
         let file_type = if is_link {
             let Ok(data) = fs::metadata(path) else {
                 if extension != Extension::Other {
@@ -269,7 +270,7 @@ impl FolderSearch<'_> {
             .as_ref()
             .is_none_or(|glob| glob.is_match(&shown_as));
         match extension {
-            // `..md` would be the folder itself, and `...md` the one above it.
+            // `..md` would become the folder itself, and `...md` its parent.
             _ if matches!(&*name, "..md" | "...md") => self.refuse(&shown_as, "is no name"),
             Extension::Other if !matched || nested || name.starts_with('.') => {}
             Extension::Other if self.glob.is_none() => self.ignore(Ignored::NotMarkdown, shown_as),
@@ -316,7 +317,7 @@ impl FolderSearch<'_> {
             .sort_by(|one, two| (&one.name, &one.shown).cmp(&(&two.name, &two.shown)));
         let mut seen: BTreeMap<String, &str> = BTreeMap::new();
         for entry in &self.cases {
-            // Two folders that differ only in upper and lower case are one folder on many machines.
+            // Two folders whose names differ only in case are the same folder on many machines.
             if let Some(first) = seen.insert(entry.name.to_lowercase(), &entry.shown) {
                 let what = format!(
                     "{} and {} are both case `{}`, or differ in upper and lower case only",
@@ -350,7 +351,7 @@ impl FolderSearch<'_> {
             }
             return Err(misuse);
         }
-        // A glob walks through folders that have nothing to do with the cases.
+        // A glob also searches folders that contain no cases.
         let folders: BTreeSet<Option<&Path>> =
             self.cases.iter().map(|case| case.path.parent()).collect();
         self.labels

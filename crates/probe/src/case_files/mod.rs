@@ -1,4 +1,4 @@
-//! The files of the cases, unchanged: which files these are, by their names, and their texts.
+//! The files of the cases, unchanged: their names and texts.
 
 mod folder;
 
@@ -11,10 +11,10 @@ use kelvin_base::notice::{Code, Notice};
 
 pub use folder::{CaseFile, Found, LABELS, base, find, read};
 
-/// A case as a whole, not cut into units.
+/// A whole case, not split into units.
 #[derive(Debug)]
 pub struct CaseText {
-    /// The stem of the file.
+    /// The file name without its extension.
     pub name: Arc<str>,
     /// The file, relative to the root of the configuration.
     pub file: Arc<str>,
@@ -48,7 +48,7 @@ pub fn texts(root: &Path, cases: &str) -> anyhow::Result<(Vec<CaseText>, Vec<Not
     Ok((texts, found.notices))
 }
 
-/// A user's text for a message: control characters, and those that change the direction of the following text, are
+/// A user's text for a message: control characters, and those that change the direction of the text after them, are
 /// escaped.
 pub fn shown(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -63,7 +63,7 @@ pub fn shown(text: &str) -> String {
     shown
 }
 
-/// Joins all problems in one, since nobody wants to fix a corpus one run at a time.
+/// Joins all problems into one error, since nobody wants to fix one problem per run.
 pub fn one(mut problems: Vec<Misuse>) -> Misuse {
     if problems.len() == 1 {
         return problems.remove(0);
@@ -82,13 +82,13 @@ pub fn one(mut problems: Vec<Misuse>) -> Misuse {
     }
 }
 
-/// The folders of reports begin like this, and stand beside the folders of the cases.
+/// The prefix of report files, which are in the same folder as the folders of the cases.
 const RESERVED: &str = "report.";
 
-/// The longest name: with the added parts, a longer one would be too long for a file system.
+/// The maximum length of a name: with the added parts, a longer name would be too long for a file system.
 const LONGEST_NAME: usize = 200;
 
-/// The number of files that a notice names; further ones are counted.
+/// How many files a notice names; the others are only counted.
 const NAMED: usize = 5;
 
 /// Why a file is not a case.
@@ -104,7 +104,7 @@ enum Ignored {
 }
 
 impl Ignored {
-    /// Only cases that may be missing are worth a warning; other files are not.
+    /// A warning is made only for files that may be missing cases.
     const fn code(self) -> Code {
         match self {
             Self::Unlisted => Code::UnreadFolder,
@@ -139,14 +139,14 @@ fn ignored_sentence(why: Ignored, files: &BTreeSet<String>) -> String {
     format!("ignored: {}{more} ({})", named.join(", "), why.reason())
 }
 
-/// The ending of a name.
+/// The extension of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extension {
     /// `.md`
     Md,
     /// `.MD`, `.markdown`
     Like,
-    /// Any other ending, or none.
+    /// Any other extension, or none.
     Other,
 }
 
@@ -163,7 +163,7 @@ impl Extension {
     }
 }
 
-/// The name without its extension; a glob may match other extensions than `.md`.
+/// The name without its extension; a glob may match extensions other than `.md`.
 pub fn stem(name: &str) -> &str {
     match name.rfind('.') {
         Some(dot) if dot > 0 => &name[..dot],
@@ -171,7 +171,7 @@ pub fn stem(name: &str) -> &str {
     }
 }
 
-/// Why a stem cannot be used as the name of a folder.
+/// Why a file name without its extension cannot be used as the name of a folder.
 fn wrong_with(name: &str) -> Option<&'static str> {
     if name.chars().all(|c| c == '.') {
         Some("is no name")

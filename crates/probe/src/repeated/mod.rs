@@ -1,5 +1,5 @@
-//! Items without variants, each of which is asked several times, and again where the gate wants more repeats. The
-//! checks, the retrieval and the grading share this code.
+//! Items without variants, each of which is run several times, and again if the gate requests more repeats. The checks,
+//! the retrieval and the grading share this code.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use kelvin_run::kept;
 use kelvin_run::kept::Times;
 use kelvin_run::{Outcome, Runner, Task};
 
-/// The items that one step of a probe asks, with the outcomes so far.
+/// The items of one step of a probe, with the outcomes so far.
 pub struct RepeatedItems<'a> {
     runner: &'a Runner<'a>,
     /// The name of the calls in the progress display.
     phase: &'static str,
-    /// The items in the order in which they are asked.
+    /// The items in the order in which they are run.
     items: Vec<RepeatedItem<'a>>,
     places: BTreeMap<Arc<str>, usize>,
     ending: Ending,
@@ -24,16 +24,16 @@ pub struct RepeatedItems<'a> {
 struct RepeatedItem<'a> {
     id: Arc<str>,
     input: Cow<'a, str>,
-    /// How often the item should be asked.
+    /// How often the item should be run.
     repeats: usize,
     /// The outcome of each repeat. A run that was stopped leaves gaps.
     outcomes: Vec<Option<Outcome>>,
-    /// How many of the first outcomes were taken.
+    /// How many of the first outcomes were passed on.
     taken: usize,
 }
 
 impl RepeatedItem<'_> {
-    /// The outcomes up to the first missing repeat, so that the index of each tells its repeat.
+    /// The outcomes up to the first missing repeat, so that the index of each shows its repeat.
     fn in_order(&self) -> impl Iterator<Item = &Outcome> {
         let outcomes = self.outcomes.iter().take(self.repeats);
         outcomes.map_while(Option::as_ref)
@@ -45,7 +45,7 @@ impl RepeatedItem<'_> {
         (1..=self.repeats).filter(move |repeat| !is_there(*repeat))
     }
 
-    /// Adds the outcome of a repeat. There is one repeat of thousands of items, so no room is kept for more.
+    /// Adds the outcome of a repeat. Thousands of items have a single repeat, so no unused capacity is kept.
     fn put(&mut self, repeat: usize, outcome: Outcome) {
         let more = repeat.saturating_sub(self.outcomes.len());
         self.outcomes.reserve_exact(more);
@@ -81,11 +81,11 @@ impl<'a> RepeatedItems<'a> {
         }
     }
 
-    /// Asks every item as often as requested.
+    /// Runs every item as often as requested.
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on.
+    /// Fails if the run cannot continue.
     pub fn run(&mut self) -> anyhow::Result<()> {
         self.ask()?;
         let mut outcomes = self
@@ -101,11 +101,11 @@ impl<'a> RepeatedItems<'a> {
         Ok(())
     }
 
-    /// Asks some items again until each was asked this often. Unknown ids are ignored.
+    /// Runs some items again until each was run this often. Unknown ids are ignored.
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on.
+    /// Fails if the run cannot continue.
     pub fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         for (id, repeats) in wanted {
             if let Some(place) = self.places.get(id.as_str()) {
@@ -120,11 +120,11 @@ impl<'a> RepeatedItems<'a> {
         Ok(())
     }
 
-    /// Writes every input and asks nothing.
+    /// Writes every input, without running the pipeline.
     ///
     /// # Errors
     ///
-    /// Where an input cannot be written.
+    /// Fails if an input cannot be written.
     pub fn rehearse(&mut self) -> anyhow::Result<()> {
         self.runner
             .write_inputs(&self.todo(), &|task: &Task| self.input(task))?;
@@ -168,7 +168,7 @@ impl<'a> RepeatedItems<'a> {
         self.ending
     }
 
-    /// Whether no further call is made.
+    /// Whether no more calls are made.
     pub fn stopped(&self) -> bool {
         self.runner.stopped()
     }
@@ -180,9 +180,9 @@ impl<'a> RepeatedItems<'a> {
         item.into_iter().flat_map(RepeatedItem::in_order)
     }
 
-    /// Passes on each outcome that was not passed on before, with the id of its item, for a probe that keeps what it
-    /// needs of an answer. The answer itself is let go: what stays in [`outcomes`](Self::outcomes) tells only whether
-    /// two answers are the same.
+    /// Passes on each outcome that was not passed on before, with the id of its item, for a probe that stores the
+    /// needed data of an answer. The answer itself is then dropped: the remaining data in [`outcomes`](Self::outcomes)
+    /// only show whether two answers are equal.
     pub fn take(&mut self, mut keep: impl FnMut(&str, &Outcome)) {
         for item in &mut self.items {
             let outcomes = item.outcomes.iter_mut().take(item.repeats);
@@ -195,7 +195,7 @@ impl<'a> RepeatedItems<'a> {
         }
     }
 
-    /// The items whose repeats the pipeline answered from memory.
+    /// The items whose repeats the pipeline answered from its own cache.
     pub fn kept(&self) -> Vec<&str> {
         let times = |item: &RepeatedItem<'_>| Times::of(&[item.in_order().collect()]);
         let times: Vec<Option<Times>> = self.items.iter().map(times).collect();

@@ -97,7 +97,7 @@ fn contract(node: &Node) -> Vec<Problem> {
         return Vec::new();
     };
     let of_rule = |name: &str, rule_node: &Node| {
-        // The schema reports a rule of a wrong form.
+        // The schema reports an invalid rule.
         let rule: Rule = serde_json::from_value(rule_node.to_json()).ok()?;
         let place = |key: &str| {
             let node = rule_node.get(&[key]);

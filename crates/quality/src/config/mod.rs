@@ -212,8 +212,9 @@ fn schema(path: &Path) -> Result<Contract, String> {
 }
 
 impl ProbeSettings for QualitySettings {
-    /// Identifies the values that are taken from an output. The weights, the live runs and the groups change no record:
-    /// reports that differ only in them come from the same measurement, and are scored again without another one.
+    /// Identifies the values that are read from an output. The weights, the live runs and the groups do not change any
+    /// record: reports that differ only in them come from the same measurement, and can be scored again without a new
+    /// measurement.
     fn measured(&self, fields: Fields) -> Fields {
         fields.field("quality", self.expected.digest().bytes())
     }

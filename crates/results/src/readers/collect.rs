@@ -1,4 +1,4 @@
-//! Collects the rows of a file, and checks what no file may lack.
+//! Collects the rows of a file, and checks the requirements for every file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,12 +14,12 @@ pub(super) const YES_NO: MetricKind = MetricKind {
     yes_no: true,
     better: Some(Direction::Higher),
 };
-/// A number of which more is better.
+/// A number for which more is better.
 pub(super) const HIGHER: MetricKind = MetricKind {
     yes_no: false,
     better: Some(Direction::Higher),
 };
-/// A number of which less is better.
+/// A number for which less is better.
 pub(super) const LOWER: MetricKind = MetricKind {
     yes_no: false,
     better: Some(Direction::Lower),
@@ -30,19 +30,19 @@ pub(super) const UNKNOWN: MetricKind = MetricKind {
     better: None,
 };
 
-/// The metric of a pass or failure that an evaluator gives to a whole test.
+/// The name of the metric for a pass or failure of a whole test.
 pub(super) const PASS: &str = "pass";
-/// The metrics that say what a sample cost, and nothing of how good it is.
+/// The metrics that measure the cost of a sample, not its quality.
 pub(super) const LATENCY: &str = "latency_s";
 pub(super) const COST: &str = "cost";
 pub(super) const TOKENS: &str = "tokens";
 
-/// How many bytes of texts are kept of one sample's field, and of a whole file. The texts are for a page that a person
-/// reads; without a bound, a file of 1 GB would be in memory as a whole.
+/// How many bytes of text are stored for a field of a sample, and for a whole file. The texts are for a page that a
+/// person reads; without a limit, a file of 1 GB would be completely in memory.
 const TEXT: usize = 2_000;
 const TEXTS: usize = 32 << 20;
 
-/// The results of a file while it is read.
+/// The results of a file during reading.
 pub(super) struct Collector {
     results: Results,
     undeclared: BTreeSet<String>,
@@ -73,7 +73,7 @@ impl Collector {
         row.scores.insert(metric.to_owned(), score);
     }
 
-    /// Sets the score of a metric, or says that the sample has none although it should.
+    /// Sets the score of a metric, or records that the sample has none although it should.
     pub(super) fn score_or_missing(
         &mut self,
         row: &mut Row,
@@ -87,8 +87,8 @@ impl Collector {
         }
     }
 
-    /// Says that the sample has no score of a metric although it should: it counts as an error. Without a kind, the
-    /// other samples say what the metric is.
+    /// Records that the sample has no score of a metric although it should: it counts as an error. Without a kind, the
+    /// other samples determine the properties of the metric.
     pub(super) fn missing(
         &mut self,
         row: &mut Row,
@@ -107,7 +107,7 @@ impl Collector {
         });
     }
 
-    /// Says that a metric exists. What two rows say differently of it is unknown.
+    /// Declares a metric. If two rows contradict each other about a property, it is unknown.
     fn declare(&mut self, metric: &str, kind: MetricKind) {
         match self.results.metrics.get_mut(metric) {
             Some(known) => {
@@ -122,7 +122,7 @@ impl Collector {
         }
     }
 
-    /// The text of a field as it is kept for the page; none where the file has had too much of it.
+    /// The text of a field in the form in which it is stored for the page; none if the limit of the file is reached.
     pub(super) fn text(&mut self, text: &str) -> Option<String> {
         let text = cut(text, TEXT);
         if text.len() > self.texts_left {
@@ -175,7 +175,8 @@ impl Collector {
     }
 }
 
-/// The name of a case that has no other than its input. It is no text: a name goes to the baseline, which may be public.
+/// The name of a case that has no name, made from its input. It contains no text of the input, because it becomes part
+/// of the baseline, which may be public.
 pub(super) fn named_by_input(input: Digest) -> String {
     format!("input-{}", input.short(16))
 }

@@ -1,6 +1,6 @@
 //! Test runs of deepeval: `.deepeval/.latest_test_run.json`, or a file of `DEEPEVAL_RESULTS_FOLDER`.
 //!
-//! The cases are in the order in which they ended, so neither their order nor `order` is a name.
+//! The cases are in the order in which they ended, so neither their order nor `order` can be a name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -92,7 +92,7 @@ struct Reading {
     collector: Collector,
     rows: usize,
     flaky: BTreeSet<String>,
-    /// By metric, whether samples above the threshold passed, and whether samples below it did.
+    /// For each metric, whether samples above the threshold passed, and whether samples below it did.
     votes: BTreeMap<String, (bool, bool)>,
 }
 
@@ -106,7 +106,7 @@ impl Reading {
             let Some(value) = node.find(key)? else {
                 continue;
             };
-            // Of a conversation, what the other side says is the answer.
+            // If the test is a conversation, the turns of the other side are the answer.
             let text = if key == "turns" {
                 questions(&value)?
             } else {
@@ -118,7 +118,7 @@ impl Reading {
         }
         let digest = input.digest();
         row.input = has_input.then_some(digest);
-        // deepeval makes up names by the order of the cases, where there are no others.
+        // If there are no names, deepeval generates names from the order of the cases.
         let number = name
             .strip_prefix("test_case_")
             .or(name.strip_prefix("conversational_test_case_"));
@@ -174,13 +174,13 @@ impl Reading {
             }
         }
         row.scoring = Some(scoring.digest());
-        // A metric that could not be scored counts as not successful there.
+        // deepeval counts a metric that could not be scored as not successful.
         match node.find("success")? {
             Some(success) if row.error.is_none() => {
                 let pass = f64::from(u8::from(success.flag()?));
                 self.collector.score(&mut row, PASS, YES_NO, pass);
             }
-            // deepeval leaves it out where no metric decides.
+            // deepeval leaves the field out if no metric decides.
             None if decides && row.error.is_none() => _ = node.need("success")?,
             _ => {}
         }
@@ -202,7 +202,7 @@ impl Reading {
             self.collector.missing(row, name, None, &why);
             return Ok(());
         }
-        // `exclude_none` leaves out a score that is none.
+        // `exclude_none` leaves out a missing score.
         let Some(score) = metric.find("score")? else {
             self.collector.missing(row, name, None, "has no value");
             return Ok(());
@@ -238,7 +238,7 @@ impl Reading {
     }
 
     fn finish(mut self, file: &Path, root: &Node<'_>) -> Result<Results, ReadError> {
-        // Whether more is better is not written down, but it shows in which samples pass.
+        // The file does not say whether more is better, but the samples that pass show it.
         for (name, votes) in &self.votes {
             let better = match votes {
                 (true, false) => Direction::Higher,
@@ -279,7 +279,7 @@ impl Reading {
     }
 }
 
-/// What the user says in a conversation.
+/// The user's turns in a conversation.
 fn questions(turns: &Node<'_>) -> Result<String, ReadError> {
     let mut questions = Vec::new();
     for turn in turns.items()? {

@@ -1,6 +1,6 @@
-//! What evalite writes with `--outputPath`.
+//! Reads the files that evalite writes with `--outputPath`.
 //!
-//! A sample has no id but a serial number, so a case is the evaluation and the digest of the input.
+//! A sample has no id except a serial number, so a case is identified by the evaluation and the digest of the input.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -75,7 +75,7 @@ pub(super) fn read(file: &Path) -> Result<Results, ReadError> {
     collector.finish(file)
 }
 
-/// The number of the evaluation in a place such as `evals[2].results[0]`.
+/// The number of the evaluation in a position such as `evals[2].results[0]`.
 fn evaluation(place: &str) -> usize {
     let number = place
         .strip_prefix("evals[")

@@ -1,4 +1,4 @@
-//! Finds out which format a file has, by its name and its beginning.
+//! Detects the format of a file by its name and its beginning.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{Format, ReadError, json};
 
-/// How much of a file is looked at: more than the first record of any of the formats.
+/// How much of a file is read for this: more than the first record in any of the formats.
 const MOST: u64 = 1 << 20;
 
 pub(super) fn found_in(path: &Path) -> Option<Format> {
@@ -77,7 +77,7 @@ fn of_table(header: &str) -> Format {
     Format::Csv
 }
 
-/// The keys of the first object, as far as the text has them: it may be cut in its midst.
+/// The keys of the first object in the text. The text may be truncated.
 fn keys(text: &str) -> BTreeSet<String> {
     let (mut keys, mut depth, mut last) = (BTreeSet::new(), 0_u32, String::new());
     let mut chars = text.chars();
@@ -105,8 +105,8 @@ fn keys(text: &str) -> BTreeSet<String> {
     keys
 }
 
-/// Whether a file of promptfoo has one result a line, rather than all in one document. The name does not say it
-/// for sure, and a document may stand on one line too.
+/// Whether a promptfoo file has one result per line, not all in one document. The name is not certain evidence, and a
+/// document may also be on one line.
 pub(super) fn has_one_value_a_line(file: &Path) -> Result<bool, ReadError> {
     let mut start = Vec::new();
     let source = BufReader::new(json::open(file)?);
@@ -126,7 +126,7 @@ pub(super) fn is_list(file: &Path) -> Result<bool, ReadError> {
     Ok(first(file)? == Some(b'['))
 }
 
-/// The first byte of a text that is not white space.
+/// The first byte of a file that is not white space.
 fn first(file: &Path) -> Result<Option<u8>, ReadError> {
     let mut source = json::open(file)?;
     let start = source

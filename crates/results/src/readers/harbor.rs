@@ -1,6 +1,8 @@
-//! Jobs of Harbor: `jobs/JOB/result.json`, and beside it a folder for each trial with a `result.json` of its own.
+//! Reads jobs of Harbor: `jobs/JOB/result.json`, and in the same folder one folder for each trial, with its own
+//! `result.json`.
 //!
-//! The file of the job has counts alone. The name of a trial ends with random letters, so a case is the task.
+//! The file of the job contains only counts. The name of a trial ends with random letters, so the task identifies a
+//! case.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -68,7 +70,7 @@ pub(super) fn read(file: &Path) -> Result<Results, ReadError> {
     collector.finish(file)
 }
 
-/// A file without a version is of version 1, by the rules of Harbor.
+/// A file without a version has version 1, according to Harbor.
 fn check_version(root: &Node<'_>) -> Result<(), ReadError> {
     let Some(version) = root.find("schema_version")? else {
         return Ok(());
@@ -130,7 +132,7 @@ impl Trial {
             Some(source) => format!("{}/{task}", source.text()?),
             None => task.to_owned(),
         };
-        // The checksum is that of the whole task: its instruction and its tests.
+        // The checksum covers the whole task: its instruction and its tests.
         let checksum = root
             .need("task_checksum")?
             .digest("kelvin/results/input/v1");
@@ -153,7 +155,7 @@ impl Trial {
     }
 }
 
-/// Sets the scores, unless the trial could not be scored. A trial whose agent ran out of time has a reward all the same.
+/// Sets the scores, unless the trial could not be scored. A trial whose agent ran out of time still has a reward.
 fn rewards(root: &Node<'_>, row: &mut Row, collector: &mut Collector) -> Result<(), ReadError> {
     let exception = root.find("exception_info")?;
     let result = root.need("verifier_result")?;
@@ -162,7 +164,7 @@ fn rewards(root: &Node<'_>, row: &mut Row, collector: &mut Collector) -> Result<
     } else {
         result.find("rewards")?
     };
-    // Older versions do not say whether a reward counts that stands beside an exception.
+    // Older versions do not say whether a reward is valid if there is also an exception.
     let is_valid = match root.find("reward_valid")? {
         Some(flag) => flag.flag()?,
         None => exception.is_none(),
@@ -211,7 +213,7 @@ fn costs(root: &Node<'_>, row: &mut Row, collector: &mut Collector) -> Result<()
     Ok(())
 }
 
-/// A time in seconds. Only the difference of two of them says something, as their zone may be missing.
+/// A time in seconds. Only the difference of two times is meaningful, since their time zone may be missing.
 fn seconds(time: &Node<'_>) -> Result<f64, ReadError> {
     let text = time.text()?;
     let zoned = text.parse::<Timestamp>().ok();

@@ -1,4 +1,4 @@
-//! Logs of Inspect: `.eval`, of which only the header and the summaries are read, and `.json`, sample by sample.
+//! Reads logs of Inspect: from `.eval` only the header and the summaries, and from `.json` sample by sample.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -38,10 +38,10 @@ const EVAL: &[&str] = &[
     "task_version",
 ];
 
-/// How many bytes a header may unpack to. The largest part of one are the options of the task.
+/// The maximum unpacked size of a header in bytes. The largest part of it is usually the options of the task.
 const LARGEST_HEADER: u64 = 64 << 20;
-/// How many bytes the summaries may unpack to: those of two million samples. They are read one by one, so this bounds
-/// time and no memory.
+/// The maximum unpacked size of the summaries in bytes, enough for two million samples. They are read one by one, so
+/// this limits the time, not the memory.
 const LARGEST_SUMMARIES: u64 = 4 << 30;
 
 pub(super) fn read(file: &Path) -> Result<Results, ReadError> {
@@ -67,7 +67,7 @@ struct Log<'a> {
     samples: Vec<Sample>,
 }
 
-/// A sample, before its case has a name.
+/// A sample whose case has no name yet.
 struct Sample {
     id: Id,
     input: Digest,
@@ -89,7 +89,7 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// Reads a log in JSON. What a sample did is skipped unread, so the size of the file does not matter.
+    /// Reads a log in JSON. The actions of a sample are skipped, so the size of the file does not matter.
     fn document(&mut self) -> Result<Value, ReadError> {
         let walk = Walk {
             each: &["samples[]"],
@@ -172,7 +172,7 @@ impl<'a> Log<'a> {
         Ok(header)
     }
 
-    /// Unpacks an entry of an archive as it is read. Inspect packs with zstd, and older versions with deflate.
+    /// Unpacks an entry of an archive while it is read. Inspect packs with zstd, and older versions with deflate.
     fn entry<T>(
         file: &Path,
         archive: &mut zip::ZipArchive<BufReader<File>>,
@@ -261,7 +261,7 @@ impl<'a> Log<'a> {
 
     fn scores(&mut self, node: &Node<'_>, row: &mut Row) -> Result<(), ReadError> {
         if let Some(error) = node.find("error")? {
-            // A summary has the message, and a sample an object with it.
+            // A summary contains the message, and a sample an object with the message.
             let message = match error.value() {
                 Value::Object(_) => error.need("message")?.shown(),
                 _ => error.shown(),
@@ -312,7 +312,7 @@ impl<'a> Log<'a> {
         Ok(())
     }
 
-    /// Sets a score. Of texts, those count that Inspect itself turns into numbers.
+    /// Sets a score. Texts are accepted only if Inspect itself converts them into numbers.
     fn value(&mut self, row: &mut Row, metric: &str, value: &Node<'_>) -> Result<(), ReadError> {
         let (kind, score) = match value.value() {
             Value::Null => (None, None),
@@ -409,7 +409,7 @@ impl<'a> Log<'a> {
                 self.collector.setting(key, cut(&value.shown(), 200));
             }
         }
-        // The options of a task may hold anything, so only their digest is kept.
+        // The options of a task may contain any data, so only their digest is stored.
         if let Some(options) = eval.find("task_args")? {
             let digest = options.digest("kelvin/results/setting/v1").short(12);
             self.collector.setting("task_args", digest);
@@ -417,7 +417,7 @@ impl<'a> Log<'a> {
         Ok(())
     }
 
-    /// Names the cases by the ids of the samples, unless Inspect made the ids up by their order.
+    /// Names the cases by the ids of the samples, unless Inspect generated the ids from their order.
     fn name_cases(&mut self) -> Result<(), ReadError> {
         let mut numbers = BTreeSet::new();
         let mut is_numbered = true;
@@ -463,7 +463,7 @@ impl<'a> Log<'a> {
     }
 }
 
-/// The number of a grade, by the rules of Inspect's `value_to_float`.
+/// The number for a grade, by the rules of Inspect's `value_to_float`.
 fn grade(text: &str) -> Option<(MetricKind, f64)> {
     Some(match text {
         "C" => (YES_NO, 1.0),
@@ -484,7 +484,7 @@ fn grade(text: &str) -> Option<(MetricKind, f64)> {
     })
 }
 
-/// Counts what is unpacked and takes its checksum, as `zip` does for the methods that it knows.
+/// Counts the unpacked bytes and computes their checksum, as `zip` does for the methods that it supports.
 struct Checked<R> {
     source: R,
     crc: crc32fast::Hasher,

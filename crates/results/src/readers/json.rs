@@ -1,7 +1,8 @@
-//! JSON of other programs: read item by item, with the place of every value, and strict where `serde_json` is lenient.
+//! JSON of other programs: read item by item, with the position of every value, and strictly where `serde_json` is
+//! lenient.
 //!
-//! A key that stands twice in one object is refused: `serde_json` would keep the last and lose a score without a word.
-//! `NaN` and `Infinity`, which Python writes although JSON has neither, are read as `null`.
+//! An object with a duplicate key is rejected: `serde_json` would keep the last value and silently lose a score. `NaN`
+//! and `Infinity`, which Python writes although JSON does not allow them, are read as `null`.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -15,12 +16,13 @@ use serde_json::{Map, Number, Value};
 use super::ReadError;
 use super::node::Node;
 
-/// How a document is walked. Patterns are places without indices, as `results.results[]`; the root is the empty one.
+/// How to walk through a document. Patterns are positions without indices, such as `results.results[]`; the root is the
+/// empty pattern.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Walk<'a> {
-    /// The items that are handed on one by one, so that a large file is never in memory as a whole.
+    /// The items that are passed on one by one, so that a large file is never completely in memory.
     pub each: &'a [&'a str],
-    /// The objects of which only these keys are read; all others are skipped, whatever their size.
+    /// The objects of which only these keys are read; all other keys are skipped, even if they are large.
     pub only: &'a [(&'a str, &'a [&'a str])],
 }
 
@@ -30,7 +32,8 @@ pub(super) fn open(file: &Path) -> Result<BufReader<File>, ReadError> {
     Ok(BufReader::with_capacity(1 << 16, opened))
 }
 
-/// Reads one document. What is not handed on item by item is returned, with empty lists in the place of the items.
+/// Parses one document. Everything that is not passed on item by item is returned, with empty lists in place of the
+/// items.
 pub(super) fn walk(
     file: &Path,
     source: impl Read,
@@ -54,12 +57,13 @@ pub(super) fn walk(
     whole.map_err(|error| refused.unwrap_or_else(|| not_json(file, &error)))
 }
 
-/// Reads a document that is small, or one line of many.
+/// Parses a small document, or one of many lines.
 pub(super) fn value(file: &Path, source: impl Read) -> Result<Value, ReadError> {
     walk(file, source, Walk::default(), |_| Ok(()))
 }
 
-/// Reads a file with one object a line, and hands on each with its line as its place. Empty lines are skipped.
+/// Reads a file with one object per line, and passes on each object with its line as its position. Empty lines are
+/// skipped.
 pub(super) fn lines(
     file: &Path,
     mut take: impl FnMut(Node<'_>) -> Result<(), ReadError>,
@@ -95,7 +99,7 @@ fn not_json(file: &Path, error: &serde_json::Error) -> ReadError {
 
 struct State<'t> {
     take: &'t mut dyn FnMut(Node<'_>) -> Result<(), ReadError>,
-    /// Why an item was refused. `serde` can carry a text only.
+    /// Why an item was rejected; kept here because an error of `serde` can only contain a text.
     refused: Option<ReadError>,
 }
 
@@ -201,7 +205,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     }
 }
 
-/// A place as a pattern: `evals[0].results[12]` becomes `evals[].results[]`.
+/// A position as a pattern: `evals[0].results[12]` becomes `evals[].results[]`.
 fn without_indices(place: &str) -> String {
     let mut within = false;
     let kept = |c: &char| {
@@ -215,10 +219,10 @@ fn without_indices(place: &str) -> String {
     place.chars().filter(kept).collect()
 }
 
-/// Passes JSON on, without the mark of its encoding, and with `null` for `NaN`, `Infinity` and `-Infinity`.
+/// Passes JSON on without the byte order mark, and with `null` for `NaN`, `Infinity` and `-Infinity`.
 struct WithoutConstants<R> {
     source: BufReader<R>,
-    /// What is passed on before the source is read further, and how much of it was.
+    /// The bytes that are passed on before the source is read further, and how many of them already were.
     ahead: (Vec<u8>, usize),
     is_in_text: bool,
     is_escaped: bool,
@@ -236,7 +240,7 @@ impl<R: Read> WithoutConstants<R> {
         }
     }
 
-    /// Takes the word that begins here. It is at most as long as the longest constant.
+    /// Reads the word that begins here. It is at most as long as the longest constant.
     fn word(&mut self) -> io::Result<Vec<u8>> {
         let mut word = Vec::new();
         while word.len() < "-Infinity".len() {

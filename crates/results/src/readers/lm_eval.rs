@@ -1,6 +1,6 @@
-//! Samples of lm-eval: `samples_TASK_TIME.jsonl`, which `--log_samples` writes.
+//! Reads samples of lm-eval: `samples_TASK_TIME.jsonl`, which `--log_samples` writes.
 //!
-//! `doc_id` is an index and `prompt_hash` changes with the template, so a case is the hash of the document.
+//! `doc_id` is an index and `prompt_hash` changes with the template, so the hash of the document identifies a case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(super) fn read(file: &Path) -> Result<Results, ReadError> {
     let mut all: Vec<(Row, BTreeSet<String>)> = Vec::new();
     let mut aggregated = BTreeSet::new();
     for sample in samples {
-        // One sample has a line for each filter, so the number of its document joins these lines, and nothing else.
+        // A sample has a line for each filter; only the number of its document connects these lines.
         let index = *rows.entry(sample.doc).or_insert_with(|| {
             all.push((sample.row.clone(), BTreeSet::new()));
             all.len() - 1
@@ -111,7 +111,7 @@ enum Score {
     Number(f64),
     Flag(bool),
     None,
-    /// Something that lm-eval makes a number of only with all samples, e.g. a perplexity.
+    /// A metric that lm-eval can compute only from all samples, e.g. a perplexity.
     Parts,
 }
 
@@ -160,8 +160,8 @@ impl Sample {
     }
 }
 
-/// Which way is better, by metric, and what else the file of results says that lm-eval writes beside the samples. The
-/// file may be missing.
+/// The better direction for each metric, and the other data in the results file that lm-eval writes into the folder of
+/// the samples. This file may be missing.
 fn directions(
     file: &Path,
     collector: &mut Collector,
@@ -207,7 +207,7 @@ fn directions(
     Ok(directions)
 }
 
-/// The file of results beside `samples_TASK_TIME.jsonl`, and the task.
+/// The results file in the folder of `samples_TASK_TIME.jsonl`, and the task.
 fn beside(file: &Path) -> Option<(PathBuf, String)> {
     let name = file.file_name()?.to_str()?;
     let name = name.strip_prefix("samples_")?.strip_suffix(".jsonl")?;

@@ -81,7 +81,7 @@ impl Format {
         Self::Phoenix,
     ];
 
-    /// The name of the format, as `kelvin.yaml` has it.
+    /// The name of the format in `kelvin.yaml`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -102,18 +102,18 @@ impl Format {
         }
     }
 
-    /// The format that a file plainly has, by its name and its beginning; none where it is not plain.
+    /// The format of a file, if its name and its beginning clearly show it; otherwise none.
     pub fn found_in(path: &Path) -> Option<Self> {
         found::found_in(path)
     }
 }
 
-/// Why a file of results cannot be used: the file, the field, what was found, and what to do.
+/// Why a file of results cannot be used: the file, the field, the content, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError(pub String);
 
 impl ReadError {
-    /// An error at a place of a file; the place may be empty, for the whole file.
+    /// An error at a position in a file; the position may be empty, for the whole file.
     fn new(file: &Path, place: &str, found: impl Display, help: &str) -> Self {
         let file = file.display();
         let place = place.trim_end_matches(": ");
@@ -128,7 +128,7 @@ impl ReadError {
         Self::new(file, "", format!("it cannot be read: {error}"), help)
     }
 
-    /// The same error, at a place of which the file of the error is only a part, e.g. one line.
+    /// The same error at a longer position, of which the position in the error is only a part, e.g. one line.
     fn within(self, file: &Path, place: &str) -> Self {
         let head = format!("`{}`", file.display());
         let rest = self.0.strip_prefix(&head).unwrap_or(&self.0);
@@ -144,18 +144,18 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Reads a file of results. Without a format, the file must plainly have one.
+/// Reads a file of results. Without a format, the file must show it clearly.
 ///
-/// `columns` are for tables; the other formats say themselves what their fields are.
+/// `columns` are for tables; the other formats define the meaning of their fields.
 ///
 /// # Errors
 ///
-/// Where the file cannot be read, or must not be used as it is.
+/// Fails if the file cannot be read, or is not valid for this purpose.
 pub fn read(path: &Path, format: Option<Format>, columns: &Columns) -> Result<Results, ReadError> {
     let Some(format) = format.or_else(|| Format::found_in(path)) else {
         let known: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
         let help = format!("name it with `format:`, one of {}", known.join(", "));
-        // A file that is not there has no format either, and that is what to tell.
+        // A missing file has no format either, but the error should say that it is missing.
         json::open(path)?;
         return Err(ReadError::new(path, "", "its format is not plain", &help));
     };

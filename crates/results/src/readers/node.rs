@@ -1,4 +1,4 @@
-//! A value of a JSON file that knows its place, so that what is wrong with it can be told.
+//! A value of a JSON file that knows its position, so that errors can name it.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::ReadError;
 
-/// A value and its place in a file.
+/// A value and its position in a file.
 #[derive(Clone)]
 pub(super) struct Node<'a> {
     file: &'a Path,
@@ -32,7 +32,7 @@ impl<'a> Node<'a> {
         self.value
     }
 
-    /// The value of a key; none where it is not there, or `null`.
+    /// The value of a key; none if it is missing, or `null`.
     pub(super) fn find(&self, key: &str) -> Result<Option<Self>, ReadError> {
         let Value::Object(entries) = self.value else {
             return Err(self.wrong("an object"));
@@ -41,7 +41,7 @@ impl<'a> Node<'a> {
         Ok(value.map(|value| self.inner(key, value)))
     }
 
-    /// The value of a key that has to be there, though it may be `null`.
+    /// The value of a key that has to exist, though it may be `null`.
     pub(super) fn need(&self, key: &str) -> Result<Self, ReadError> {
         let Value::Object(entries) = self.value else {
             return Err(self.wrong("an object"));
@@ -79,7 +79,7 @@ impl<'a> Node<'a> {
         self.value.as_f64().ok_or_else(|| self.wrong("a number"))
     }
 
-    /// A score: none where it is `null`, which stands for NaN too.
+    /// A score; none if it is `null`, which may also mean NaN.
     pub(super) fn score(&self) -> Result<Option<f64>, ReadError> {
         if self.is_null() {
             return Ok(None);
@@ -113,7 +113,7 @@ impl<'a> Node<'a> {
         Ok(entries.iter().map(node).collect())
     }
 
-    /// A text as it is, and any other value as JSON.
+    /// A string unchanged, and any other value as JSON.
     pub(super) fn shown(&self) -> String {
         match self.value {
             Value::String(text) => text.clone(),
@@ -132,12 +132,12 @@ impl<'a> Node<'a> {
             .digest()
     }
 
-    /// An error at this place.
+    /// An error at this position.
     pub(super) fn refuse(&self, found: impl Display, help: &str) -> ReadError {
         ReadError::new(self.file, &self.place, found, help)
     }
 
-    /// An error: the value is none of those that can stand here.
+    /// The error that the value is none of the allowed ones.
     pub(super) fn wrong(&self, expected: &str) -> ReadError {
         let found = super::cut(&self.canonical(), 60);
         self.refuse(format!("`{found}` is not {expected}"), EDITED)

@@ -1,10 +1,10 @@
-//! The columns of tables that well-known libraries write.
+//! The table columns of well-known libraries.
 
 use super::collect::{HIGHER, LOWER, UNKNOWN};
 use crate::MetricKind;
 
-/// Where a library has what. A name may have one `*`, which stands for any text; of several names, all that are there
-/// count for inputs and expected values, and the first one for the rest.
+/// The columns of a library. A name may contain one `*`, which matches any text. If there are several names, for inputs
+/// and expected values all existing columns are used, and otherwise the first existing one.
 pub(super) struct Preset {
     pub tool: &'static str,
     pub case: &'static [&'static str],
@@ -13,17 +13,17 @@ pub(super) struct Preset {
     pub answer: &'static [&'static str],
     pub repeat: &'static [&'static str],
     pub error: &'static [&'static str],
-    /// The columns of scores: the part that `*` stands for is the name of the metric.
+    /// The columns of scores: the part that matches `*` is the name of the metric.
     pub scores: &'static [&'static str],
     /// The columns that say why a score is missing.
     pub score_errors: &'static [&'static str],
     /// Fields with a list of objects, each with a `name` and the score under one of two keys.
     pub lists: &'static [&'static str],
-    /// Columns that are no scores although `scores` may match them.
+    /// Columns that are not scores although `scores` may match them.
     pub others: &'static [&'static str],
-    /// Figures of what a sample cost: the column, the metric, and by what the value is divided.
+    /// Figures for the cost of a sample: the column, the metric, and the divisor of the value.
     pub costs: &'static [(&'static str, &'static str, f64)],
-    /// What the library says of a metric by its name.
+    /// The properties of a metric of the library, by its name.
     pub kind: fn(&str) -> MetricKind,
 }
 
@@ -31,7 +31,7 @@ fn unknown(_: &str) -> MetricKind {
     UNKNOWN
 }
 
-/// The metrics of ragas of which its documentation says that more is better.
+/// The metrics of ragas for which more is better, according to its documentation.
 const RAGAS_HIGHER: &[&str] = &[
     "answer_correctness",
     "answer_relevancy",
@@ -62,7 +62,7 @@ const RAGAS_HIGHER: &[&str] = &[
 ];
 
 fn ragas(metric: &str) -> MetricKind {
-    // A metric may carry its options, as `factual_correctness(mode=f1)`.
+    // The name of a metric may include its options, e.g. `factual_correctness(mode=f1)`.
     let name = metric.split('(').next().unwrap_or(metric);
     if name.starts_with("noise_sensitivity") {
         return LOWER;

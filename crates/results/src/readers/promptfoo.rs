@@ -1,7 +1,7 @@
-//! What promptfoo writes: `-o results.json` (version 3) and `-o results.jsonl`.
+//! Reads the files that promptfoo writes: `-o results.json` (version 3) and `-o results.jsonl`.
 //!
-//! A test has no stable id: `testIdx` moves with every test that is put in before it, and `promptId` changes with the
-//! prompt. So a case is the description of the test, or the digest of its variables.
+//! A test has no stable id: `testIdx` changes if a test is inserted before it, and `promptId` changes with the prompt.
+//! So the description of the test, or the digest of its variables, identifies a case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -85,7 +85,7 @@ pub(super) fn read(file: &Path) -> Result<Results, ReadError> {
     finish(file, tests, repeat, collector)
 }
 
-/// Refuses a file that holds fewer results than it says.
+/// Rejects a file that contains fewer results than it claims.
 fn complete(results: &Node<'_>, found: usize) -> Result<(), ReadError> {
     results.need("results")?;
     let Some(stats) = results.find("stats")? else {
@@ -103,7 +103,7 @@ fn complete(results: &Node<'_>, found: usize) -> Result<(), ReadError> {
     Err(stats.refuse(found, help))
 }
 
-/// One result, before its case has a name: whether a description is enough depends on the other results.
+/// A result whose case has no name yet: whether its description is enough depends on the other results.
 struct Test {
     description: Option<String>,
     vars: Digest,
@@ -118,9 +118,10 @@ struct Test {
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Prompt {
-    /// Its number among all pairs of a prompt and a provider.
+    /// The number of the prompt among all pairs of a prompt and a provider.
     index: u32,
-    /// The label that a person gave it. Without one, promptfoo takes the template, which a pull request edits.
+    /// The label that a person gave to the prompt. Without one, promptfoo uses the template, which a pull request may
+    /// edit.
     label: Option<String>,
 }
 
@@ -177,7 +178,7 @@ impl Test {
     }
 }
 
-/// What scores a test.
+/// The parts of a test that determine its score.
 fn assertions(test_case: &Node<'_>) -> Result<Digest, ReadError> {
     let mut fields = Fields::of("kelvin/results/scoring/v1");
     for key in ["assert", "threshold", "assertScoringFunction"] {
@@ -199,7 +200,7 @@ fn prompt(node: &Node<'_>) -> Result<Prompt, ReadError> {
         .find("raw")?
         .map(|raw| raw.shown())
         .unwrap_or_default();
-    // A label that a person did not give is the template, or the file of the template and its text.
+    // A generated label is the template, or the file of the template and its text.
     let is_given = |label: &&str| {
         !label.is_empty() && label.len() <= 64 && !label.contains(['\n', '{']) && {
             raw.is_empty() || !label.contains(&raw)
@@ -209,7 +210,7 @@ fn prompt(node: &Node<'_>) -> Result<Prompt, ReadError> {
     Ok(Prompt { index, label })
 }
 
-/// The row of a result, still without what names its case.
+/// The row of a result, without the name of its case.
 fn row(node: &Node<'_>, collector: &mut Collector) -> Result<Row, ReadError> {
     let mut row = Row::default();
     let response = node.find("response")?;
@@ -233,7 +234,7 @@ fn row(node: &Node<'_>, collector: &mut Collector) -> Result<Row, ReadError> {
         (2, false) => {
             let error = node.find("error")?.map(|error| error.shown());
             row.error = Some(error.unwrap_or_else(|| "promptfoo tells no reason".to_owned()));
-            // promptfoo gives a score of 0 to what it could not score.
+            // promptfoo gives a score of 0 if it could not compute one.
             return Ok(row);
         }
         (number, flag) => {
@@ -265,7 +266,7 @@ fn row(node: &Node<'_>, collector: &mut Collector) -> Result<Row, ReadError> {
         collector.score_or_missing(&mut row, "score", HIGHER, score);
     }
     if row.cached {
-        // The latency and the cost are those of the run that filled the cache.
+        // The latency and the cost belong to the run that filled the cache.
         return Ok(row);
     }
     let latency = node
@@ -295,7 +296,7 @@ fn row(node: &Node<'_>, collector: &mut Collector) -> Result<Row, ReadError> {
     Ok(row)
 }
 
-/// Why a grader could not grade. promptfoo counts that as a failed assertion with a score of 0.
+/// Why a grader could not grade. promptfoo counts this as a failed assertion with a score of 0.
 fn grader_error(node: &Node<'_>) -> Result<Option<String>, ReadError> {
     let Some(grading) = node.find("gradingResult")? else {
         return Ok(None);
@@ -322,7 +323,7 @@ fn grader_error(node: &Node<'_>) -> Result<Option<String>, ReadError> {
     Ok(None)
 }
 
-/// The metrics that the assertions of a test name, apart from those that are only known at run time.
+/// The metrics that the assertions of a test name, except those that are only known at run time.
 fn metrics_of_assertions(node: &Node<'_>) -> Result<BTreeSet<String>, ReadError> {
     let mut metrics = BTreeSet::new();
     let Some(assertions) = node.need("testCase")?.find("assert")? else {
@@ -331,7 +332,7 @@ fn metrics_of_assertions(node: &Node<'_>) -> Result<BTreeSet<String>, ReadError>
     for assertion in assertions.items()? {
         let kind = assertion.find("type")?.map(|kind| kind.shown());
         let kind = kind.unwrap_or_default();
-        // These compare several results, and are scored after the others.
+        // These assertions compare several results, and are scored after the others.
         if kind.starts_with("select-") || kind == "max-score" {
             continue;
         }
@@ -343,7 +344,7 @@ fn metrics_of_assertions(node: &Node<'_>) -> Result<BTreeSet<String>, ReadError>
     Ok(metrics)
 }
 
-/// Names the cases, now that all tests are known.
+/// Names the cases, after all tests are known.
 fn finish(
     file: &Path,
     tests: Vec<Test>,

@@ -1,4 +1,4 @@
-//! Reports of pydantic-evals, as `EvaluationReportAdapter.dump_json` writes them.
+//! Reads reports of pydantic-evals, as `EvaluationReportAdapter.dump_json` writes them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -118,7 +118,7 @@ fn sample(
     Ok(row)
 }
 
-/// The number of a run and how many there are, of a name such as `cap-fr [1/3]`.
+/// The number of a run and how many there are, from a name such as `cap-fr [1/3]`.
 fn run_of(name: &str, source: &str) -> Option<(u32, u32)> {
     let numbers = name
         .strip_prefix(source)?
@@ -129,7 +129,7 @@ fn run_of(name: &str, source: &str) -> Option<(u32, u32)> {
     (1..=most).contains(&number).then_some((number, most))
 }
 
-/// Whether a name is the one that a case without a name gets by its place in the dataset.
+/// Whether a name was generated from the position of the case in the dataset, because the case has none.
 fn is_made_up(name: &str) -> bool {
     let number = name.strip_prefix("Case ");
     number.is_some_and(|number| {
@@ -168,7 +168,7 @@ fn scores(node: &Node<'_>, row: &mut Row, collector: &mut Collector) -> Result<(
             }
         }
     }
-    // Evaluators with other arguments score in another way.
+    // Evaluators with other arguments score differently.
     sources.sort();
     let expected = row
         .scoring

@@ -1,4 +1,4 @@
-//! Tables: CSV, JSON lines and lists of JSON objects, with columns that are declared or those of a library.
+//! Reads tables: CSV, JSON lines and lists of JSON objects, with declared columns or those of a library.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
@@ -37,7 +37,7 @@ pub(super) fn csv(
     let mut source = csv::Reader::from_reader(json::open(file)?);
     let header = source.headers().map_err(|error| not_csv(file, &error))?;
     let header: Vec<String> = header.iter().map(str::to_owned).collect();
-    // An editor may have written the mark of its encoding.
+    // An editor may have written a byte order mark.
     let name = |name: &String| name.trim_start_matches('\u{feff}').trim().to_owned();
     let header: Vec<String> = header.iter().map(name).collect();
     let mut known = BTreeSet::new();
@@ -65,15 +65,15 @@ pub(super) fn csv(
     Table { file, records }.read(preset, columns)
 }
 
-/// Refuses a quote within a field that has none around it, and one that is never closed. The library takes both, and so
-/// makes one row of several without a word.
+/// Rejects a quote inside an unquoted field, and a quote that is never closed. The CSV library accepts both, and would
+/// silently make one row out of several.
 fn check_quotes(file: &Path) -> Result<(), ReadError> {
     #[derive(PartialEq)]
     enum At {
         Start,
         Plain,
         Quoted,
-        /// Behind a quote in a quoted field: its end, or the first half of a quote in it.
+        /// After a quote in a quoted field: the end of the field, or the first half of an escaped quote.
         Quote,
     }
     let refuse = |line: u32, found: &str| {
@@ -93,7 +93,7 @@ fn check_quotes(file: &Path) -> Result<(), ReadError> {
             (At::Quoted, _) | (At::Quote, b'"') => At::Quoted,
             (_, b',' | b'\n' | b'\r') => At::Start,
             (At::Quote, _) => return Err(refuse(line, "a field goes on behind its closing quote")),
-            // The mark of an encoding stands before the first field.
+            // A byte order mark may come before the first field.
             (At::Start, 0xef | 0xbb | 0xbf) if line == 1 => At::Start,
             _ => At::Plain,
         };
@@ -121,7 +121,7 @@ fn not_csv(file: &Path, error: &csv::Error) -> ReadError {
     ReadError::new(file, &format!("line {line}"), found, help)
 }
 
-/// Reads one JSON object a line, or a list of objects.
+/// Reads one JSON object per line, or a list of objects.
 pub(super) fn json(
     file: &Path,
     preset: Option<&'static Preset>,
@@ -178,7 +178,7 @@ impl Cell {
         }
     }
 
-    /// The cell as text; none where it is empty.
+    /// The cell as text; none if it is empty.
     fn text(&self) -> Option<String> {
         Some(match self {
             Self::Empty => return None,
@@ -211,7 +211,7 @@ impl Cell {
     }
 }
 
-/// What a cell says as a score.
+/// The meaning of a cell as a score.
 #[derive(Clone, Copy, PartialEq)]
 enum Score {
     Empty,
@@ -220,8 +220,8 @@ enum Score {
     Text,
 }
 
-/// Whether a text stands for no score or no error: what Python, pandas and JavaScript write for it, and numbers that are
-/// none. As the name of a case or a part of its input, it is a text like any other.
+/// Whether a text stands for a missing score or a missing error: the words that Python, pandas and JavaScript write for
+/// that, and values that are not numbers. As the name of a case or a part of its input, such a text is not special.
 fn is_nothing(text: &str) -> bool {
     let text = text.trim();
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -251,12 +251,12 @@ impl Record {
         self.cells.get(column)
     }
 
-    /// The text of a column, also of a field within an object, as `inputs.question`.
+    /// The text of a column, which may also be a field inside an object, e.g. `inputs.question`.
     fn text(&self, column: &str) -> Option<String> {
         self.find(column, Cell::text)
     }
 
-    /// What went wrong, by a column of errors.
+    /// The error message in a column of errors.
     fn error(&self, column: &str) -> Option<String> {
         self.text(column).filter(|text| !is_nothing(text))
     }
@@ -291,7 +291,7 @@ struct Table<'a> {
     records: Vec<Record>,
 }
 
-/// Which columns hold what, after all is settled.
+/// The content of the columns, after all settings are applied.
 #[derive(Default)]
 struct Layout {
     case: Option<String>,
@@ -408,7 +408,7 @@ impl Table<'_> {
             .as_ref()
             .and_then(|column| record.error(column));
         if row.error.is_some() {
-            // A score beside an error is what the evaluator filled in, often 0.
+            // If there is an error, the evaluator filled in the score, often as 0.
             return Ok(row);
         }
         for (metric, kind) in layout.metrics.iter().zip(kinds) {
@@ -452,7 +452,7 @@ impl Table<'_> {
         Ok(row)
     }
 
-    /// Reads scores that stand in a list of objects, each with a name.
+    /// Reads scores from a list of objects, each with a name.
     fn listed(
         &self,
         record: &Record,
@@ -488,7 +488,7 @@ impl Table<'_> {
                     };
                     collector.score(row, name, kind, f64::from(u8::from(score.flag()?)));
                 }
-                // A label is no score.
+                // A label is not a score.
                 (Some(score), None) if score.value().is_string() => {}
                 (Some(score), None) => collector.score(row, name, kind(name), score.number()?),
                 (None, None) if item.find("label")?.is_some() => {}
@@ -498,7 +498,7 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// What the format says of a metric, and whether all its scores are true or false.
+    /// The properties of a metric according to the format, and whether all its scores are true or false.
     fn kind(&self, metric: &Metric) -> MetricKind {
         let scores = self
             .records
@@ -512,7 +512,7 @@ impl Table<'_> {
         }
     }
 
-    /// What to add to the numbers of the repeats, so that they begin at 1.
+    /// The offset for the numbers of the repeats, so that they begin at 1.
     fn first_repeat(&self, layout: &Layout) -> Result<u32, ReadError> {
         let Some(column) = &layout.repeat else {
             return Ok(0);
@@ -623,8 +623,8 @@ impl Table<'_> {
         Ok(layout)
     }
 
-    /// Adds the metrics that a library has by the names of its columns. A column that has no number at all is none of
-    /// them; one with numbers and texts is, and is refused later.
+    /// Adds the metrics of a library, by the names of its columns. A column without any number is not a metric; one
+    /// with numbers and texts is a metric, and is rejected later.
     fn add_metrics(&self, preset: &'static Preset, names: &BTreeSet<&str>, layout: &mut Layout) {
         let used: BTreeSet<String> = [&layout.case, &layout.answer, &layout.repeat, &layout.error]
             .into_iter()
@@ -650,8 +650,8 @@ impl Table<'_> {
                 matches!(record.score(&column), Score::Number(_) | Score::Flag(_))
             };
             let is_empty = |record: &Record| record.score(&column) == Score::Empty;
-            // A column without any value is a metric that could not be scored at all, where its name says that it is
-            // one.
+            // A column without any value is a metric that could not be scored at all, if its name shows that it is a
+            // metric.
             let is_named = !is_any || (preset.kind)(&name) != UNKNOWN;
             let is_missing = is_named && self.records.iter().all(is_empty);
             if !self.records.iter().any(is_score) && !is_missing {
@@ -673,7 +673,7 @@ impl Table<'_> {
     }
 }
 
-/// The columns that a pattern names, each with what its `*` stands for.
+/// The columns that match a pattern, each with the text that its `*` matches.
 fn matching(pattern: &str, names: &BTreeSet<&str>) -> Vec<(String, String)> {
     let Some((before, after)) = pattern.split_once('*') else {
         let name = names
@@ -708,7 +708,7 @@ fn whole(record: &Record, column: &str) -> Option<u32> {
     }
 }
 
-/// The digest of some columns; none where all of them are empty.
+/// The digest of some columns; none if all of them are empty.
 fn digest(purpose: &str, columns: &[String], record: &Record) -> Option<Digest> {
     let mut fields = Fields::of(purpose);
     let mut is_empty = true;

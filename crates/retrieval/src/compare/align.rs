@@ -1,4 +1,4 @@
-//! Makes two runs comparable that were cut by different chunkers.
+//! Makes two runs comparable whose documents were split by different chunkers.
 
 use std::collections::BTreeSet;
 
@@ -11,17 +11,17 @@ use crate::{Hit, QueryRecord, Ranking, RetrievalSection, SpanRule};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_record::{ComparedSide, Viewpoint};
 
-/// If at least this share of the head's hits of expected documents are chunks of the base, the head's chunks look like
-/// those of the base.
+/// If at least this share of the head's hits of expected documents are chunks of the base, both sides seem to have the
+/// same chunks.
 const SAME_IDS: f64 = 0.5;
 
-/// A mean reciprocal rank by chunk that falls by more than this is reported.
+/// A drop of the mean reciprocal rank by chunk that is larger than this is reported.
 const DROP: f64 = 0.05;
 
 /// How two runs were made comparable, and which queries could not be compared.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Alignment {
-    /// What makes two hits the same.
+    /// The condition under which two hits count as the same.
     pub(super) mode: ChunkerVersionMatch,
     /// The head's rule for when a passage counts as found.
     pub(super) rule: SpanRule,
@@ -31,16 +31,16 @@ pub(super) struct Alignment {
     pub(super) oversized: Vec<OversizedHit>,
     /// Whether the hits of the base have spans and those of the head do not.
     pub(super) spans_gone: bool,
-    /// Queries that are as good by document and worse by chunk, although the head gives chunks the same names as the
-    /// base.
+    /// Queries that are equally good by document but worse by chunk, although the head gives chunks the same names as
+    /// the base.
     pub(super) worse_by_chunk: Vec<String>,
-    /// Queries of the same question whose labels the head edits.
+    /// Queries with the same question whose labels the head edits.
     pub(super) relabelled: Vec<String>,
-    /// Those of the relabelled queries whose labels ask something else of the answer, and whose answer changed too.
+    /// The relabelled queries whose labels have other requirements for the answer, and whose answer changed too.
     pub(super) answers_apart: Vec<String>,
-    /// Queries that count as found because the labels of the head name the part that came back.
+    /// Queries that count as found because the labels of the head name the part that was returned.
     pub(super) by_own_label: Vec<String>,
-    /// Queries for which only a part of the passage came back that the base's expected chunk covered.
+    /// Queries for which only a part of the passage was returned that the base's expected chunk covered.
     pub(super) in_part: Vec<String>,
     /// The hits of the head in documents that the base did not have.
     pub(super) newcomers: Newcomers,
@@ -99,7 +99,7 @@ impl Alignment {
         }
     }
 
-    /// Compares by chunk. Queries of the same question are paired, whatever the labels are.
+    /// Compares by chunk. Queries with the same question are paired, even if their labels differ.
     fn by_chunk(
         &mut self,
         old: &mut RetrievalSection,
@@ -107,7 +107,7 @@ impl Alignment {
         reading: Viewpoint,
     ) {
         let depth = new.basis.figures.depth();
-        // Most queries stay as they are. Where all do, neither side is copied: the records are shared with the reports.
+        // Most queries do not change. If none does, neither side is copied: the records are shared with the reports.
         let ids: Vec<String> = new.items.keys().cloned().collect();
         for id in &ids {
             let sides = old.items.get(id).zip(new.items.get(id));
@@ -134,7 +134,7 @@ impl Alignment {
         }
     }
 
-    /// Ranks both sides of a query whose labels the head edits by the labels of one side.
+    /// Ranks both sides of a query, whose labels the head edits, by the labels of one side.
     fn relabel(
         &mut self,
         id: &str,
@@ -148,7 +148,7 @@ impl Alignment {
             if before.labels.content && may_have_lost(before, after) {
                 self.answers_apart.push(id.to_owned());
             }
-            // No record is sure to have the whole text of an answer, so the text cannot be checked by other labels.
+            // A record need not contain the whole text of an answer, so the text cannot be checked with other labels.
             before.labels.content = false;
             after.labels.content = false;
         }
@@ -167,11 +167,11 @@ impl Alignment {
         reading: Viewpoint,
     ) {
         let known = named(old);
-        // These count the head's hits of expected documents, and those of the hits that are chunks of the base.
+        // These numbers count the head's hits of expected documents, and how many of those hits are chunks of the base.
         let (mut of_expected, mut shared) = (0_u32, 0_u32);
         let depths = [old.basis.figures.depth(), new.basis.figures.depth()];
         let by_span = self.mode == ChunkerVersionMatch::FallbackDocSpan;
-        // These compare by chunk, over the queries for which both sides expect the same chunks.
+        // These variables compare by chunk, over the queries for which both sides expect the same chunks.
         let (mut drop, mut compared, mut worse) = (0.0, 0_u32, Vec::new());
         let ids: BTreeSet<String> = old.items.keys().chain(new.items.keys()).cloned().collect();
         for id in ids {
@@ -262,8 +262,9 @@ impl Alignment {
         }
     }
 
-    /// Ranks the runs of the head that have half of no expected passage. A part of a passage counts where the head's
-    /// own labels name it. Nobody knows whether another part is the right one, so it counts in the best case only.
+    /// Ranks the runs of the head that contain less than half of every expected passage. A part of a passage counts if
+    /// the head's own labels name it. It is not known whether another part is the right one, so it counts only in the
+    /// best case.
     fn seen_in_part(
         &mut self,
         id: &str,
@@ -297,8 +298,8 @@ impl Alignment {
     }
 }
 
-/// Stores in every run the rank of the first hit that counts, among the hits that are looked at; returns the hits that
-/// are many times as long as their passage.
+/// Stores in every run the rank of the first relevant hit among the examined hits; returns the hits that are many times
+/// as long as their passage.
 fn place(
     query: &mut QueryRecord,
     targets: &[RelevanceTarget],
@@ -313,7 +314,7 @@ fn place(
         run.rank = place.as_ref().map(|place| place.rank);
         run.held = place.as_ref().map(|place| place.held);
         run.judged = Ranking::default();
-        // The first repeat that has oversized hits stands for the others.
+        // The first repeat with oversized hits is used for all repeats.
         if oversized.is_empty() {
             oversized = place.map_or_else(Vec::new, |place| place.oversized);
         }
@@ -321,20 +322,20 @@ fn place(
     oversized
 }
 
-/// 1 / rank of the first hit that counts in the first repeat; 0 where no hit that is looked at counts.
+/// 1 / rank of the first relevant hit in the first repeat; 0 if no examined hit is relevant.
 fn reciprocal(query: &QueryRecord, depth: usize) -> f64 {
     let rank = query.runs.first().and_then(|run| run.rank);
     let rank = rank.filter(|rank| *rank as usize <= depth);
     rank.map_or(0.0, |rank| 1.0 / f64::from(rank))
 }
 
-/// Whether both sides ask the pipeline the same question, and name the documents or chunks that they expect.
+/// Whether both sides send the pipeline the same question, and name the documents or chunks that they expect.
 fn is_same_question(before: &QueryRecord, after: &QueryRecord) -> bool {
     let is_same = !before.query.is_empty() && before.query == after.query;
     is_same && are_named(&before.labels) && are_named(&after.labels)
 }
 
-/// Whether an answer of the base met the demands on it, and the head has given another answer.
+/// Whether an answer of the base met its requirements, and the head has given another answer.
 fn may_have_lost(before: &QueryRecord, after: &QueryRecord) -> bool {
     fn answers(query: &QueryRecord) -> Vec<&AnswerRecord> {
         let runs = query.runs.iter();
@@ -355,7 +356,7 @@ fn cut_anew(side: &RetrievalSection) -> bool {
     side.items.values().any(|query| query.labels.cut_anew)
 }
 
-/// The digest of a golden entry whose chunks are in other documents than those of the base.
+/// The digest of a golden entry whose chunks are in other documents than the chunks of the base.
 fn elsewhere(query: &QueryRecord) -> Digest {
     let fields = Fields::of("kelvin/golden/elsewhere/v1").field("query", query.input.bytes());
     let docs = query.labels.expected_chunks.values().flatten();

@@ -1,4 +1,4 @@
-//! Ranks hits by the labels of the other side, by which they were not ranked when they came back.
+//! Ranks hits by the labels of the other side, which were not used when the hits were returned.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::spans::Passage;
 use super::targets::{self, RelevanceTarget};
 use crate::{Hit, Labels, QueryRecord, Ranking, Retrieved, SpanRule};
 
-/// Ranks the hits of a run by the given labels, as far as the hits are kept.
+/// Ranks the stored hits of a run by the given labels.
 pub(super) fn rank(labels: &Labels, run: &mut Retrieved, rule: SpanRule) {
     let chunks: BTreeSet<&str> = labels.expected_chunks.keys().map(String::as_str).collect();
     let docs: BTreeSet<&str> = labels.expected_docs.iter().map(String::as_str).collect();
@@ -41,15 +41,15 @@ pub(super) fn relabel(query: &mut QueryRecord, labels: &Labels, rule: SpanRule) 
     }
 }
 
-/// Whether labels name the documents or chunks that they expect, so that other hits can be ranked by them. Labels from
-/// judgements in a separate file do not.
+/// Whether labels name the documents or chunks that they expect, so that other hits can be ranked with them. Labels
+/// from judgements in a separate file do not.
 pub(super) fn are_named(labels: &Labels) -> bool {
     let by_chunk = labels.cut_anew || labels.chunks != labels.expected_chunks.is_empty();
     by_chunk && labels.docs != labels.expected_docs.is_empty()
 }
 
-/// The rank for labels whose expected chunks do not exist any more: the rank at which half of an expected span has been
-/// seen, or that of the first hit of an expected document.
+/// The rank for labels whose expected chunks no longer exist: the rank at which half of an expected span has been
+/// found, or the rank of the first hit of an expected document.
 pub(crate) fn by_document(labels: &Labels, hits: &[Hit], rule: SpanRule) -> Option<u32> {
     let has_spans = hits.iter().any(|hit| !hit.spans.is_empty());
     let spans = labels.expected_spans.iter().filter(|_| has_spans);
@@ -69,7 +69,7 @@ pub(crate) fn by_document(labels: &Labels, hits: &[Hit], rule: SpanRule) -> Opti
     targets::find(&all, hits, rule).map(|place| place.held)
 }
 
-/// The rank of the first hit for which `is_it` holds.
+/// The rank of the first hit for which `is_it` is true.
 fn place(hits: &[Hit], is_it: impl Fn(&Hit) -> bool) -> Option<u32> {
     u32::try_from(hits.iter().position(is_it)? + 1).ok()
 }

@@ -1,5 +1,5 @@
-//! Two retrieval runs query by query: by chunk where both were cut by the same chunker, by document
-//! and span, or by document alone, where they were not.
+//! Compares two retrieval runs query by query: by chunk if both used the same chunker, otherwise by document and span,
+//! or by document alone.
 
 mod align;
 mod labelled;
@@ -38,7 +38,7 @@ pub enum ChunkerVersionMatch {
 }
 
 impl ChunkerVersionMatch {
-    /// The mode as reports write it.
+    /// The mode in the form for reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -172,9 +172,9 @@ pub struct Aligned {
     pub metrics: BTreeMap<String, Metric>,
 }
 
-/// Aligns two runs, so that the same figures of both can be compared, and reports what changed in each query. Where the
-/// chunker is the same, the runs stay as they are. Otherwise a first hit counts by document, or by document and span,
-/// on both sides, and measures that need chunks are left out.
+/// Aligns two runs, so that the same figures of both can be compared, and reports what changed in each query. If the
+/// chunker is the same, the runs do not change. Otherwise a first hit counts by document, or by document and span, on
+/// both sides, and measures that need chunks are left out.
 pub fn align(
     base: &RetrievalSection,
     head: &RetrievalSection,
@@ -183,7 +183,7 @@ pub fn align(
 ) -> (Aligned, Aligned, RetrievalChange) {
     let (mut old, mut new) = (base.clone(), head.clone());
     let alignment = Alignment::between(&mut old, &mut new, reading);
-    // The figures are made again in any case, so that those of both sides are made by the same rules.
+    // The figures are always computed again, so that both sides follow the same rules.
     let [old, new] = [old, new].map(|section| Aligned {
         metrics: match alignment.mode {
             ChunkerVersionMatch::Exact => figures(&section),
@@ -253,7 +253,7 @@ fn change(
     }
 }
 
-/// The rank of the first hit that counts in the first repeat; none where no hit is expected.
+/// The rank of the first relevant hit in the first repeat; none if no hit is expected.
 fn rank(query: &QueryRecord, depth: usize) -> Option<Option<u32>> {
     let labels = &query.labels;
     let run = query.runs.first();
@@ -265,7 +265,7 @@ fn rank(query: &QueryRecord, depth: usize) -> Option<Option<u32>> {
     Some(rank.filter(|rank| *rank as usize <= depth))
 }
 
-/// The change of a query. `is_in_part`: only a part of the passage that the base had came back.
+/// The change of a query. `is_in_part`: only a part of the passage that the base had was returned.
 fn query_change(
     id: &str,
     (base, head): (Option<u32>, Option<u32>),
@@ -316,7 +316,7 @@ fn versions(side: &RetrievalSection) -> Vec<String> {
     versions.map(str::to_owned).collect()
 }
 
-/// Known reasons for which two runs differ.
+/// Known reasons for differences between two runs.
 fn causes(old: &RetrievalSection, new: &RetrievalSection, around: Surroundings) -> Vec<String> {
     [
         (
@@ -351,8 +351,7 @@ fn deltas(
 }
 
 impl RetrievalChange {
-    /// The queries that changed, worst first: regressions by the rank that was lost, losses by how far they fell, then
-    /// wins.
+    /// The queries that changed, worst first: regressions by the lost rank, losses by how far they fell, then wins.
     pub fn worst_first(&self) -> Vec<&QueryChange> {
         let mut changed: Vec<&QueryChange> = self
             .queries

@@ -19,12 +19,12 @@ pub struct UnjudgedHit {
     pub doc_id: String,
 }
 
-/// The documents that are new on the head, and the hits of them.
+/// The documents that are new on the head, and their hits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Newcomers {
-    /// The corpora of the base and of the head, where both are known.
+    /// The corpora of the base and of the head, if both are known.
     corpora: Option<(KnownDocuments, KnownDocuments)>,
-    /// How many hits were looked at.
+    /// How many hits were examined.
     pub(super) looked_at: usize,
     /// The hits of documents that the base did not have and that no label names.
     pub(super) unjudged: Vec<UnjudgedHit>,
@@ -40,8 +40,8 @@ impl Newcomers {
         }
     }
 
-    /// Counts the hits of a query that nobody can have judged. In the best case the hits that these may have displaced
-    /// stand in their place: then the runs with these hits are returned, which must be ranked again.
+    /// Counts the hits of a query that nobody can have judged. In the best case, the hits that these may have displaced
+    /// are used instead: then the changed runs are returned, which must be ranked again.
     pub(super) fn displaced(
         &mut self,
         id: &str,
@@ -64,7 +64,7 @@ impl Newcomers {
                 .collect();
             let without = (reading.at_best && !ranks.is_empty())
                 .then(|| without(looked_at, &is_unjudged, of_base));
-            // Only the first repeat is counted; it stands for the others.
+            // Only the first repeat is counted; it stands for all repeats.
             if at == 0 {
                 let hits = ranks.into_iter().map(|(rank, hit)| UnjudgedHit {
                     query: id.to_owned(),
@@ -78,7 +78,7 @@ impl Newcomers {
             if let Some(without) = without {
                 let run = &mut displaced.get_or_insert_with(|| runs.clone())[at];
                 run.hits = without;
-                // No label can say whether such a document is right to cite.
+                // No label shows whether citing such a document is right.
                 if let Some(answer) = &mut run.answer {
                     let is_new = |cited: &Cited| cited.rank.is_some() && self.is_new(&cited.doc_id);
                     answer.cited.retain(|cited| !is_new(cited));
@@ -88,13 +88,13 @@ impl Newcomers {
         displaced
     }
 
-    /// The share of the hits looked at that somebody can have judged; none where that is not known.
+    /// The share of the examined hits that somebody can have judged; none if that is not known.
     pub(super) fn judged(&self) -> Option<f64> {
         let share = || 1.0 - self.unjudged.len() as f64 / self.looked_at as f64;
         (self.corpora.is_some() && self.looked_at > 0).then(share)
     }
 
-    /// Whether a document exists on the head and did not on the base. A document that exists nowhere is not new.
+    /// Whether a document exists on the head and did not exist on the base. A document that exists nowhere is not new.
     fn is_new(&self, doc: &str) -> bool {
         let corpora = self.corpora.as_ref();
         corpora.is_some_and(|(base, head)| head.has(doc) && !base.has(doc))
@@ -108,8 +108,8 @@ fn names(labels: &Labels, hit: &Hit) -> bool {
     by_chunk || labels.expected_docs.contains(&hit.doc_id)
 }
 
-/// The hits as they may have been without new documents: the other hits in their order, followed by the hits of the
-/// base from that rank on. The earlier hits of the base were beaten by documents that are not new.
+/// The hits as they may have been without new documents: the other hits in order, followed by the hits of the base from
+/// that rank on. The earlier hits of the base were displaced by documents that are not new.
 fn without(hits: &[Hit], is_unjudged: &dyn Fn(&Hit) -> bool, base: &[Hit]) -> Vec<Hit> {
     let mut left: Vec<Hit> = hits
         .iter()

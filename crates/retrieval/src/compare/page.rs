@@ -9,10 +9,10 @@ const LISTED: usize = 50;
 /// How many queries a list in a sentence names.
 const NAMED: usize = 20;
 
-/// How many queries a screen has room for.
+/// How many queries a screen shows.
 const ON_A_SCREEN: usize = 5;
 
-/// The most columns of an id; longer ids are cut.
+/// The maximum width of an id in columns; longer ids are shortened.
 pub(super) const LONGEST_ID: usize = 60;
 
 impl RetrievalChange {
@@ -117,7 +117,7 @@ impl RetrievalChange {
             .and(").")
     }
 
-    /// Every figure of either side.
+    /// Every figure that at least one side has.
     fn figures(&self) -> Block<'static> {
         let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), display);
         let signed = |delta: Option<f64>| match delta {
@@ -143,7 +143,7 @@ impl RetrievalChange {
         table(columns, rows.collect())
     }
 
-    /// How many queries there are of each outcome.
+    /// How many queries have each outcome, in words.
     fn outcomes(&self) -> String {
         let count = |outcome| self.counts.get(&outcome).copied().unwrap_or_default();
         let open = match count(QueryOutcome::Open) {
@@ -192,8 +192,8 @@ fn hit_row(hit: &OversizedHit) -> TableRow {
     ])
 }
 
-/// A table with at most `LISTED` rows, since a comment bears no more, and the number of further rows; nothing where
-/// there is no row.
+/// A table with at most `LISTED` rows, since a comment has no space for more, and the number of other rows; empty if
+/// there are no rows.
 fn listed(columns: Vec<Column>, mut rows: Vec<TableRow>) -> Vec<Block<'static>> {
     let more = rows.len().saturating_sub(LISTED);
     rows.truncate(LISTED);
@@ -223,13 +223,13 @@ fn sentence(text: Phrase) -> Block<'static> {
     Block::Text(vec![text])
 }
 
-/// A quote of somebody else's text, cut to `most` columns.
+/// A quote of an external text, cut to `most` columns.
 fn quoted(text: &str, most: usize) -> Phrase {
     Phrase::default().quote(safe::cut(text, most))
 }
 
-/// The first queries of a list, and how many more there are, for a page. Each is a quote of its own,
-/// since a page cuts every quote.
+/// The first queries of a list, and how many others there are, for a page. Each is a separate quote, since a page
+/// shortens every quote.
 fn names(ids: &[String]) -> Phrase {
     let line = safe::cut(&enumerated(ids, NAMED), 400);
     let mut each = line.split(", ");
@@ -237,7 +237,7 @@ fn names(ids: &[String]) -> Phrase {
     each.fold(first, |phrase, id| phrase.and(", ").quote(id))
 }
 
-/// The first few ids, and how many more there are.
+/// The first few ids, and how many others there are, in words.
 pub(super) fn enumerated(ids: &[String], most: usize) -> String {
     let shown = ids[..ids.len().min(most)].join(", ");
     match ids.len().saturating_sub(most) {

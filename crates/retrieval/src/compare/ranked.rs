@@ -1,4 +1,4 @@
-//! The first hits of both sides for one query, for people who look at what changed.
+//! The first hits of both sides for one query, for people who examine the changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use kelvin_record::{Answer, ExpectedHit, RankedHit, RankedHits};
 /// How many hits of a side are shown: few people read further.
 const SHOWN: usize = 10;
 
-/// The most columns of the name of a hit.
+/// The maximum width of a hit's name, in columns.
 const NAME: usize = 80;
 
-/// The hits of a query on both sides; none where a side has no run with hits to show, or neither has any.
+/// The hits of a query on both sides; none if a side has no run with hits to show, or if neither has any.
 pub(crate) fn ranked(
     (base, head): (&RetrievalSection, &RetrievalSection),
     id: &str,
@@ -24,7 +24,7 @@ pub(crate) fn ranked(
     if old.hits.is_empty() && new.hits.is_empty() {
         return None;
     }
-    // Another chunker gives the same passage another name, so hits are the same by their documents.
+    // Another chunker gives the same passage another name, so hits are compared by their documents.
     let by_chunk = versions(before) == versions(after);
     let places = |run: &Retrieved| -> BTreeMap<String, u32> {
         let mut places = BTreeMap::new();
@@ -74,7 +74,7 @@ fn versions(query: &QueryRecord) -> BTreeSet<&str> {
         .collect()
 }
 
-/// What two hits share that are the same.
+/// A key that is equal for two hits exactly if they are the same.
 fn key(hit: &Hit, by_chunk: bool) -> String {
     match by_chunk {
         true => hit.name(),
@@ -82,7 +82,7 @@ fn key(hit: &Hit, by_chunk: bool) -> String {
     }
 }
 
-/// What is expected, with titles as far as the corpus or a hit of either side tells them.
+/// The expected documents and chunks, with titles if the corpus or a hit of either side contains them.
 fn expected(query: &QueryRecord, runs: [&Retrieved; 2]) -> Vec<ExpectedHit> {
     let hits = || runs.into_iter().flat_map(|run| &run.hits);
     let with_title = |name: String, is_it: &dyn Fn(&Hit) -> bool| ExpectedHit {
@@ -101,7 +101,7 @@ fn expected(query: &QueryRecord, runs: [&Retrieved; 2]) -> Vec<ExpectedHit> {
         with_title(name, &|hit| hit.chunk_id.as_ref() == Some(chunk))
     });
     let docs = labels.expected_docs.iter();
-    // Where a chunk of a document is expected, the document is not told again.
+    // If a chunk of a document is expected, the document is not named again.
     let is_told = |doc: &String| {
         let mut homes = labels.expected_chunks.values().flatten();
         homes.any(|home| home == doc)

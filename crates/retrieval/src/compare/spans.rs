@@ -1,15 +1,15 @@
-//! How much of an expected passage the hits have, however the documents were cut into chunks.
+//! How much of an expected passage the hits contain, however the documents were split into chunks.
 
 use std::collections::BTreeSet;
 
 use crate::SpanRule;
 use crate::{Hit, Span};
 
-/// A hit contributes to a passage if it has at least one part in this many of the passage, half of the half that is
-/// needed. The edge of a neighbouring chunk, which most chunkers let overlap, is smaller than that.
+/// A hit contributes to a passage if it contains at least one part in this many of the passage, i.e. half of the
+/// required half. The overlap with a neighbouring chunk, which most chunkers create, is smaller than that.
 const CONTRIBUTES: u128 = 4;
 
-/// A hit that is more than this many times as long as the passage that it counts for is reported as oversized.
+/// A hit that is more than this many times as long as its passage is reported as oversized.
 const OVERSIZED: f64 = 10.0;
 
 /// A half-open range of a document.
@@ -23,13 +23,13 @@ pub(super) struct Passage {
     ranges: Vec<Range>,
 }
 
-/// What the hits have of a passage, where that is less than half of the passage.
+/// How much the hits contain of a passage, if it is less than half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct InPart {
-    /// The rank of the first hit that the run's own labels expect, and that lies in the passage with at least half of
-    /// its length or has half of the passage.
+    /// The rank of the first hit that the run's own labels expect, and that has at least half of its length in the
+    /// passage or contains half of the passage.
     pub(super) confirmed: Option<u32>,
-    /// The rank of the first hit that has enough of the passage to hold what was asked for.
+    /// The rank of the first hit that contains enough of the passage to include the answer.
     pub(super) possible: Option<u32>,
 }
 
@@ -38,24 +38,23 @@ pub(super) struct InPart {
 pub(super) struct PassagePlace {
     /// The rank of the first hit that contributes.
     pub(super) rank: u32,
-    /// The rank at which at least half of the passage has been seen.
+    /// The rank at which at least half of the passage has been found.
     pub(super) held: u32,
-    /// The hits that contribute and are many times as long as the passage: each by its rank and
-    /// how many times.
+    /// The hits that contribute and are many times as long as the passage: each by its rank and the factor.
     pub(super) oversized: Vec<(u32, f64)>,
 }
 
 /// The overlap of one hit with a passage.
 struct HitOverlap {
     rank: u32,
-    /// The ranges of the passage that the hit has.
+    /// The ranges of the passage that the hit contains.
     common: Vec<Range>,
     /// The length of the hit in the document of the passage.
     length: u128,
 }
 
 impl Passage {
-    /// The passage that these spans make up together; none where they are empty.
+    /// The passage that consists of these spans; none if they are empty.
     pub(super) fn new(doc: &str, spans: &[Range]) -> Option<Self> {
         let ranges = united(spans.to_vec());
         (!ranges.is_empty()).then(|| Self {
@@ -69,7 +68,7 @@ impl Passage {
         &self.doc
     }
 
-    /// Finds where the hits have at least half of the passage; none where they have less.
+    /// Finds where the hits contain at least half of the passage; none if they contain less.
     pub(super) fn find(&self, hits: &[Hit], rule: SpanRule) -> Option<PassagePlace> {
         let parts = (1..).zip(hits).map(|(rank, hit)| self.part(rank, hit));
         let parts: Vec<HitOverlap> = parts.filter(|part| !part.common.is_empty()).collect();
@@ -86,8 +85,8 @@ impl Passage {
         }
     }
 
-    /// What the hits have of a passage that is known from a chunk alone: what was asked for stands somewhere in it.
-    /// `own`: the chunks that the labels of this run expect.
+    /// How much the hits contain of a passage that is only known as a chunk: the answer is somewhere in it. `own`: the
+    /// chunks that the labels of this run expect.
     pub(super) fn in_part(&self, hits: &[Hit], own: &BTreeSet<String>) -> InPart {
         let mut found = InPart::default();
         for (rank, hit) in (1..).zip(hits) {
@@ -117,7 +116,7 @@ impl Passage {
         let held = parts[last].rank;
         let first = parts.iter().find(|part| self.contributes(part));
         Some(PassagePlace {
-            // Pieces too small to contribute one by one count where they have added up.
+            // Pieces that are each too small to contribute count together.
             rank: first.map_or(held, |part| part.rank),
             held,
             oversized: self.oversized(parts),
@@ -154,8 +153,8 @@ impl Passage {
         2 * length(common) >= length(&self.ranges)
     }
 
-    /// Whether a hit is about the passage: it has a quarter of the passage, or at least half of the hit lies in the
-    /// passage, as do the pieces of a finer chunker.
+    /// Whether a hit belongs to the passage: it contains a quarter of the passage, or at least half of the hit is in
+    /// the passage, as for the pieces of a finer chunker.
     fn contributes(&self, part: &HitOverlap) -> bool {
         let common = length(&part.common);
         CONTRIBUTES * common >= length(&self.ranges) || 2 * common >= part.length
@@ -172,7 +171,7 @@ impl Passage {
     }
 }
 
-/// The same ranges, ascending and joined where they overlap, so that nothing is counted twice.
+/// The given ranges, sorted and joined where they overlap, so that nothing is counted twice.
 fn united(mut ranges: Vec<Range>) -> Vec<Range> {
     ranges.retain(|(start, end)| start < end);
     ranges.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a query expects as passages and documents, for two sides that have different chunks.
+//! The passages and documents that a query expects, for two sides with different chunks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,21 +6,21 @@ use super::spans::{InPart, Passage, PassagePlace};
 use crate::SpanRule;
 use crate::{Hit, QueryRecord};
 
-/// Something that should be found, whatever the chunks are.
+/// A target that should be found, with any chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RelevanceTarget {
     /// Any hit of a document.
     Document(String),
     /// A passage of a document.
     Passage(Passage),
-    /// The passage that an expected chunk covered: what was asked for stands somewhere in it.
+    /// The passage that an expected chunk covered: the answer is somewhere in it.
     Covered(Passage),
 }
 
-/// The targets of a query, by the record of the side whose labels count, here called the base; the other side is the
-/// head. They are the first of these that is known: the spans of the golden set; the spans of the expected chunks that
-/// the base found; the expected documents; the documents of the expected chunks by the corpus of the base and by the
-/// hits that matched; the same by the corpus of the head. Empty where nothing is expected, or nothing is known.
+/// The targets of a query, from the record of the side whose labels count, here called the base; the other side is the
+/// head. The first known source is used: the spans of the golden set; the spans of the expected chunks that the base
+/// found; the expected documents; the documents of the expected chunks, from the corpus of the base and from the hits
+/// that matched; the same from the corpus of the head. Empty if nothing is expected, or nothing is known.
 pub(super) fn relevance_targets(
     base: &QueryRecord,
     head: Option<&QueryRecord>,
@@ -70,8 +70,8 @@ pub(super) fn relevance_targets(
     }
 }
 
-/// Whether the head expects other documents than the base, although both say so by chunks only:
-/// then its golden entry was edited in more than the names of chunks.
+/// Whether the head expects other documents than the base, although both only name chunks: then not just the chunk
+/// names in its golden entry were edited.
 pub(super) fn moved(base: &[RelevanceTarget], head: &QueryRecord) -> bool {
     let labels = &head.labels;
     let theirs = corpus_docs(head);
@@ -114,7 +114,7 @@ pub(super) fn find(
     })
 }
 
-/// What hits have of passages that are known from a chunk alone, where the hits have half of no passage.
+/// How much hits contain of passages that are only known as chunks, if the hits do not contain half of any passage.
 pub(super) fn in_part(targets: &[RelevanceTarget], hits: &[Hit], own: &BTreeSet<String>) -> InPart {
     let parts: Vec<InPart> = targets
         .iter()
@@ -130,7 +130,7 @@ pub(super) fn in_part(targets: &[RelevanceTarget], hits: &[Hit], own: &BTreeSet<
 }
 
 impl RelevanceTarget {
-    /// Whether the target says which part of a document is wanted.
+    /// Whether the target says which part of a document is relevant.
     pub(super) const fn is_passage(&self) -> bool {
         matches!(self, Self::Passage(_) | Self::Covered(_))
     }
@@ -144,7 +144,7 @@ impl RelevanceTarget {
     }
 }
 
-/// The expected chunks, each with its document where the corpus of the base tells it.
+/// The expected chunks, each with its document if the corpus of the base contains it.
 fn chunks(base: &QueryRecord) -> BTreeMap<&str, Option<&str>> {
     let chunks = base.labels.expected_chunks.iter();
     chunks
@@ -163,9 +163,8 @@ fn matched<'r>(
         .collect()
 }
 
-/// The passages that the base's hits on the expected chunks covered. An expected chunk that the
-/// base did not find is there as its document, since its passage is not known. Nothing where no
-/// passage is known.
+/// The passages that the base's hits on the expected chunks covered. An expected chunk that the base did not find is
+/// replaced by its document, since its passage is not known. Empty if no passage is known.
 fn passages(
     chunks: &BTreeMap<&str, Option<&str>>,
     matched: &BTreeMap<&str, &Hit>,
@@ -209,7 +208,7 @@ fn passages(
         .collect()
 }
 
-/// The documents of the expected chunks, by the corpus.
+/// The documents of the expected chunks, from the corpus.
 fn corpus_docs(query: &QueryRecord) -> BTreeSet<&str> {
     let docs = query.labels.expected_chunks.values().flatten();
     docs.map(String::as_str).collect()

@@ -1,4 +1,4 @@
-//! The parts of a verdict that are about two retrieval runs.
+//! The parts of a verdict that concern two retrieval runs.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,7 +100,7 @@ impl ItemComparison for RetrievalChange {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Refuses versions of the chunker that differ or are not known.
+    /// Rejects chunker versions that differ or are not known.
     fn strict(&self) -> Result<(), String> {
         let one = |versions: &[String]| match versions {
             [] => "unknown".to_owned(),
@@ -116,11 +116,11 @@ impl ItemComparison for RetrievalChange {
     }
 }
 
-/// The most documents that are named for somebody to judge.
+/// How many documents are named for somebody to judge at most.
 const FIRST: usize = 12;
 
 impl RetrievalChange {
-    /// The documents that nobody can have judged: those of the most queries first, and of these the highest in rank.
+    /// The documents that nobody can have judged: those in the most queries first, and among these the highest-ranked.
     fn unjudged_documents(&self) -> Vec<String> {
         let mut documents: BTreeMap<&str, (usize, u32)> = BTreeMap::new();
         for hit in &self.unjudged {
@@ -133,7 +133,7 @@ impl RetrievalChange {
         names.map(|(name, _)| safe::cut(name, LONGEST_ID)).collect()
     }
 
-    /// Queries with an oversized hit on the head and none on the base.
+    /// Queries with an oversized hit on the head but not on the base.
     fn newly_oversized(&self) -> Vec<String> {
         let of = |side: ComparedSide| -> BTreeSet<&str> {
             let hits = self.oversized_hits.iter().filter(|hit| hit.side == side);
@@ -146,7 +146,7 @@ impl RetrievalChange {
     }
 }
 
-/// The queries that a sentence of a verdict is about.
+/// The queries that a sentence of a verdict names.
 fn queries(ids: &[String]) -> String {
     match ids {
         [id] => format!("query `{}`", safe::cut(id, LONGEST_ID)),

@@ -1,5 +1,5 @@
-//! The golden set: queries and what is known of each. Every problem of the file is reported at
-//! once, with line and column.
+//! The golden set: queries and the expected results of each. Every problem of the file is reported at once, with line
+//! and column.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,11 +19,11 @@ use kelvin_run::config::yaml;
 use kelvin_run::config::yaml::{Content, Node};
 use kelvin_run::config::{load, shape};
 
-/// How a golden set is written.
+/// The advice on how to write a golden set.
 const FORM: &str = "write an entry for each query, such as `- {id: q1, query: \"How long can I return a product?\", \
                     expected_doc_ids: [returns]}`, in a file such as `golden.yaml`";
 
-/// The fields of an entry, as a table or JSON lines have them.
+/// The fields of an entry in a table or in JSON lines.
 pub(super) const FIELDS: RowFields = RowFields {
     texts: &["id", "query"],
     lists: &[
@@ -89,7 +89,7 @@ pub struct GoldenSpan {
 }
 
 impl GoldenQuery {
-    /// Whether the system should refuse: it is known that there is nothing to find.
+    /// Whether the system should refuse, because there is no answer to find.
     pub fn refuses(&self) -> bool {
         let nothing = self.expected_doc_ids.as_ref().is_some_and(Vec::is_empty);
         self.should_refuse || nothing && self.expected_chunk_ids.is_empty()
@@ -106,7 +106,7 @@ impl GoldenQuery {
         self.expected_chunk_ids.iter().map(String::as_str).collect()
     }
 
-    /// The same query without anything that depends on how documents are cut.
+    /// The same query without the fields that depend on how documents are split.
     pub fn without_chunks(&self) -> Self {
         Self {
             expected_chunk_ids: Vec::new(),
@@ -114,7 +114,7 @@ impl GoldenQuery {
         }
     }
 
-    /// The digest of the demands on the answer, whatever should be found.
+    /// The digest of the requirements for the answer, without the expected hits.
     pub fn of_answer(&self) -> Digest {
         let fields = Fields::of("kelvin/golden-answer/v1").field("query", &self.query);
         let add = |label, fields: Fields, text: &String| fields.field(label, text);
@@ -126,7 +126,7 @@ impl GoldenQuery {
             .digest()
     }
 
-    /// The digest of everything but the tags: a different digest means that the query was edited.
+    /// The digest of everything except the tags: a different digest means that the query was edited.
     pub fn digest(&self) -> Digest {
         let known = Self {
             tags: Vec::new(),
@@ -140,8 +140,8 @@ impl GoldenQuery {
 /// The documents that exist, and the chunks, each with its document.
 type Exist<'a> = (&'a BTreeSet<String>, &'a BTreeMap<String, String>);
 
-/// Reads a golden set. `named` are the names that its fields have in the file, where they have others; `exist` says
-/// which documents and chunks there are, where that is known.
+/// Reads a golden set. `named` are the names of its fields in the file, if they differ; `exist` says which documents
+/// and chunks exist, if that is known.
 ///
 /// # Errors
 ///
@@ -178,7 +178,7 @@ pub fn read(
     queries.map_err(|found| diagnostic::misuse(file, &list, found).into())
 }
 
-/// The text of a list with an entry on the line where its row begins.
+/// The text of a list with each entry on the line where its row begins.
 fn as_list(
     source: &str,
     form: RowForm,
@@ -221,7 +221,7 @@ fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>
         }
         found.extend(chunks.slips());
     }
-    // The messages name a place by its keys, and a list at the top has none.
+    // The messages name a position by its keys, and a list at the top level has none.
     let named = Node {
         at: tree.at.clone(),
         content: Content::Map(vec![(
@@ -246,7 +246,7 @@ fn schema() -> Value {
 }
 
 /// Reports every id that occurs more than once: several such ids together in one problem, and each repetition at its
-/// place.
+/// position.
 fn duplicates(entries: &[Node], found: &mut Vec<Problem>) {
     let mut places: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
     for entry in entries {
@@ -271,7 +271,7 @@ fn duplicates(entries: &[Node], found: &mut Vec<Problem>) {
     }
 }
 
-/// Reports demands of an entry that contradict each other.
+/// Reports contradictory requirements of an entry.
 fn contradictions(entry: &Node, found: &mut Vec<Problem>) {
     let refuses = entry
         .get(&["should_refuse"])
@@ -302,8 +302,8 @@ fn contradictions(entry: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// If more than this share of the expected chunks does not exist, the documents were cut anew: nobody mistypes so many
-/// names.
+/// If more than this share of the expected chunks does not exist, the documents were split again: nobody mistypes so
+/// many names.
 const SLIPS: f64 = 0.1;
 
 /// The expected chunks that do not exist.
@@ -315,8 +315,8 @@ struct Strangers {
 }
 
 impl Strangers {
-    /// The problems of mistyped chunks; none where so many do not exist that the documents were cut anew. Queries with
-    /// such chunks are judged by their documents and spans then, and a notice names them.
+    /// The problems of mistyped chunks. None if so many chunks do not exist that the documents must have been split
+    /// again: then queries with such chunks are judged by their documents and spans, and a notice names them.
     fn slips(self) -> Vec<Problem> {
         match self.unknown.len() as f64 > SLIPS * self.all as f64 {
             true => Vec::new(),
@@ -347,7 +347,7 @@ fn strangers(
         if known.contains_key(id) {
             continue;
         }
-        // A corpus that names no chunk at all was not cut anew.
+        // A corpus without any chunk was not split again.
         let of = if known.is_empty() {
             &mut *found
         } else {

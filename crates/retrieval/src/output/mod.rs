@@ -26,7 +26,7 @@ struct RawHit {
     chunk_id: Option<String>,
     doc_id: String,
     doc_path: Option<String>,
-    // These two are shown and never judged, so a value of another type in them is no error.
+    // Title and text are only shown, so a value of another type in them is not an error.
     title: Option<Value>,
     text: Option<Value>,
     rank: Option<u32>,
@@ -53,7 +53,7 @@ struct Citation {
     chunk_id: Option<String>,
 }
 
-/// Reasons for which a system does not answer although it should have: errors, not refusals.
+/// Reasons why a system does not answer although it should have: errors, not refusals.
 const INFRASTRUCTURE: [&str; 5] = [
     "no_index",
     "llm_stream_aborted",
@@ -62,13 +62,13 @@ const INFRASTRUCTURE: [&str; 5] = [
     "model_unavailable",
 ];
 
-/// How many hits a record keeps beyond those that the measures need.
+/// How many hits a record stores in addition to those that the measures need.
 const KEPT: usize = 10;
 
-/// How many distinct citations of an answer a record keeps; no person checks more.
+/// How many distinct citations of an answer a record stores; no person checks more.
 const CITED: usize = 100;
 
-/// The output of a search that writes its hits alone, as a list of documents: objects, or the ids of the documents.
+/// The output of a search that writes only its hits, as a list of documents: objects, or document ids.
 fn listed(value: &Value) -> Option<Value> {
     let hits = value.as_array()?.iter().map(|hit| match hit {
         Value::String(id) => json!({ "doc_id": id }),
@@ -78,18 +78,18 @@ fn listed(value: &Value) -> Option<Value> {
 }
 
 impl Output {
-    /// An output as its text, as it is held until it is judged.
+    /// An output as its text, in the form in which it is stored until it is judged.
     pub(super) fn held(value: &Value) -> Value {
         let mut text = value.to_string();
         text.shrink_to_fit();
         Value::String(text)
     }
 
-    /// Reads an output that is held as its text.
+    /// Parses an output that is stored as its text.
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read).
+    /// Fails like [`read`](Self::read).
     pub(super) fn of_held(held: &Value) -> Result<Self, String> {
         let text = held.as_str().unwrap_or_default();
         let value: Value =
@@ -97,11 +97,11 @@ impl Output {
         Self::read(&value)
     }
 
-    /// Reads an output, and puts its hits in the order of their ranks where they have some.
+    /// Parses an output, and sorts its hits by rank if they have ranks.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, to go on after "its output".
+    /// Fails with the problem of the output, in words that follow "its output".
     pub(super) fn read(value: &Value) -> Result<Self, String> {
         let hits = listed(value);
         let mut output = decoded::<Self>(hits.as_ref().unwrap_or(value))
@@ -144,8 +144,8 @@ impl Output {
         Ok(())
     }
 
-    /// Judges the output by what is known of the query. `most`: how many hits the measures look at; `rule`: when hits
-    /// have an expected span.
+    /// Judges the output by what is known about the query. `most`: how many hits the measures use; `rule`: when hits
+    /// contain an expected span.
     pub(super) fn judged(
         self,
         golden: &GoldenQuery,
@@ -193,7 +193,7 @@ impl Output {
                 spans: hit.spans,
             })
             .collect();
-        // The list has the room of the longer one that it was made of.
+        // The list still has the capacity of the longer list from which it was made.
         judged.hits.shrink_to_fit();
         if is_cut_anew {
             let looked_at = &judged.hits[..judged.hits.len().min(most)];
@@ -206,8 +206,8 @@ impl Output {
         self.hits.iter().find(|hit| is_it(hit))?.rank
     }
 
-    /// The distinct citations of an answer, each with the hit that it names. A document may go by another name in a
-    /// citation: its path, as the hits or the corpus tell it.
+    /// The distinct citations of an answer, each with the hit that it names. A citation may name a document by its
+    /// path, if the hits or the corpus contain it.
     fn cited(&self, answer: &RawRetrievedAnswer, corpus: Option<&Documents>) -> Vec<Cited> {
         let mut cited: Vec<Cited> = Vec::new();
         for Citation { doc_id, chunk_id } in &answer.citations {
@@ -216,7 +216,7 @@ impl Output {
                 let is_document = hit.doc_id == *doc_id
                     || hit.doc_path.as_ref() == Some(doc_id)
                     || by_path.is_some_and(|docs| docs.contains(&hit.doc_id));
-                // Hits that name no chunk do not tell which ones were retrieved.
+                // Hits without chunk ids do not show which chunks were retrieved.
                 let is_chunk = hit.chunk_id.is_none() || chunk_id.is_none();
                 is_document && (is_chunk || hit.chunk_id == *chunk_id)
             });
@@ -232,7 +232,7 @@ impl Output {
         cited
     }
 
-    /// The citations that lead nowhere: they name nothing in the corpus or, without a corpus, no hit.
+    /// The citations of unknown targets: they name no part of the corpus or, without a corpus, no hit.
     fn broken(&self, answer: &RawRetrievedAnswer, corpus: Option<&Documents>) -> Vec<String> {
         let resolves = |citation: &Citation| match corpus {
             Some(corpus) => {
@@ -258,7 +258,7 @@ impl Output {
 }
 
 impl RawHit {
-    /// The title of the hit or, where it has none, the beginning of its text.
+    /// The title of the hit or, without one, the beginning of its text.
     fn title(&self) -> Option<String> {
         let each = [&self.title, &self.text].into_iter().flatten();
         let mut texts = each.filter_map(Value::as_str);
@@ -271,7 +271,7 @@ fn missing(texts: &[String], holds: impl Fn(&str) -> bool) -> Vec<String> {
     texts.iter().filter(|text| !holds(text)).cloned().collect()
 }
 
-/// The record of a query for which nothing was retrieved; it keeps what there was to find.
+/// The record of a query without hits; it stores the expected results.
 pub(super) fn unranked(golden: &GoldenQuery, corpus: Option<&Documents>) -> Retrieved {
     let (docs, chunks) = (golden.docs(), golden.chunks());
     let none = |keys: &BTreeSet<&str>| Ranking::of_keys([], keys);
@@ -283,23 +283,23 @@ pub(super) fn unranked(golden: &GoldenQuery, corpus: Option<&Documents>) -> Retr
     }
 }
 
-/// Whether the corpus lacks an expected chunk: its documents were cut anew since the labels were written.
+/// Whether the corpus lacks an expected chunk: its documents were split again since the labels were written.
 fn is_cut_anew(golden: &GoldenQuery, corpus: Option<&Documents>) -> bool {
     let is_known = |chunk: &&str| corpus.is_none_or(|corpus| corpus.chunks.contains_key(*chunk));
     !golden.chunks().iter().all(is_known)
 }
 
-/// The titles of what a query expects, as far as the corpus has them.
+/// The titles of the expected documents and chunks, if the corpus contains them.
 pub(super) fn titles(golden: &GoldenQuery, corpus: Option<&Documents>) -> BTreeMap<String, String> {
     corpus.map_or_else(BTreeMap::new, |corpus| corpus.titles_of(golden))
 }
 
-/// The labels of a query: a summary of what is known of it.
+/// The labels of a query: a summary of its expected results.
 pub(super) fn labels(golden: &GoldenQuery, corpus: Option<&Documents>) -> Labels {
     let (docs, chunks) = (golden.docs(), golden.chunks());
     let configured = !golden.must_contain.is_empty() || !golden.forbidden.is_empty();
     let cut_anew = is_cut_anew(golden, corpus);
-    // The names of chunks that do not exist say nothing.
+    // The names of chunks that do not exist are no expectation.
     let has_target = match cut_anew {
         true => !docs.is_empty() || !golden.expected_spans.is_empty(),
         false => !chunks.is_empty(),

@@ -1,4 +1,4 @@
-//! What a page says of a run of the retrieval probe.
+//! The part of a page about a run of the retrieval probe.
 
 mod queries;
 mod statements;
@@ -33,17 +33,17 @@ const ORDER: [&str; 15] = [
     "failed_queries",
 ];
 
-/// How the measures are made.
+/// How the measures are computed.
 const NOTE: &str = "Means over the queries that count for each; a failed query counts 0 in the \
                     measures of ranking.";
 /// How many queries a text lists.
 const LISTED: usize = 30;
-/// How many columns of a question or an answer a cell of a table shows.
+/// How many columns of a question or an answer a table cell shows.
 const CELL: usize = 120;
-/// How many hits a cell of a table shows.
+/// How many hits a table cell shows.
 const FIRST_HITS: usize = 3;
 
-/// The demands on every query of a run, beside those of its own labels.
+/// The requirements for every query of a run, besides those of its own labels.
 #[derive(Clone, Copy)]
 struct Demands {
     /// An expected hit must be among this many first hits.
@@ -52,7 +52,7 @@ struct Demands {
     answers: bool,
     /// Whether an answer must cite. A pipeline that never cites need not.
     citations: bool,
-    /// What citations must lead to.
+    /// The allowed targets of citations.
     lead_to: Citations,
 }
 
@@ -67,20 +67,20 @@ impl RetrievalRun<'_> {
     }
 }
 
-/// What a page of the retrieval probe is made from.
+/// The data for a page of the retrieval probe.
 #[derive(Clone, Copy)]
 pub struct RetrievalRun<'a> {
     /// Every figure of the run, by id.
     pub metrics: &'a BTreeMap<String, Metric>,
-    /// How many hits were looked at.
+    /// How many hits were examined.
     pub depth: usize,
-    /// What citations must lead to.
+    /// The allowed targets of citations.
     pub citations: Citations,
     /// Every query, by id.
     pub queries: &'a BTreeMap<String, QueryRecord>,
 }
 
-/// What the page of a whole run says of the retrieval probe.
+/// The part of the page of a whole run about the retrieval probe.
 pub fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
     let mut chapter = Chapter::new(Headword {
         word: "retrieval",
@@ -109,7 +109,7 @@ pub fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
     chapter
 }
 
-/// The first call that failed, in the order of the ids.
+/// The first call that failed, sorted by id.
 fn first_failure(queries: &BTreeMap<String, QueryRecord>) -> Option<FailedInvocation<'_>> {
     queries.iter().find_map(|(id, query)| {
         let failure = query.runs.iter().find_map(|run| run.failure.as_deref())?;
@@ -133,7 +133,7 @@ fn counted(queries: usize) -> String {
 /// The figures with their names; `success@k` is also known as `hit@k`.
 fn rows(metrics: &BTreeMap<String, Metric>) -> Vec<(Phrase, Estimate<'_>)> {
     let mut rows: Vec<_> = family(metrics, "retrieval");
-    // Nobody asks citations of a pipeline that never cites, so no zeros are shown for them.
+    // Nobody requires citations of a pipeline that never cites, so no zeros are shown for them.
     rows.retain(|(name, metric)| metric.gated || !CITATIONS.contains(name));
     rows.sort_by_key(|(name, _)| place(name));
     let shown = rows.into_iter().map(|(name, metric)| {
@@ -157,7 +157,7 @@ fn place(name: &str) -> (usize, usize) {
     (at.unwrap_or(ORDER.len()), k.parse().unwrap_or(0))
 }
 
-/// Queries that did not do as they should, by id, each with what is wrong.
+/// Queries with bad results, by id, each with its problem.
 fn poor(run: RetrievalRun<'_>) -> Option<Table> {
     let demands = run.demands();
     let rows = run.queries.iter().filter_map(|(id, query)| {
@@ -201,7 +201,7 @@ fn poor(run: RetrievalRun<'_>) -> Option<Table> {
     })
 }
 
-/// The rank of the first expected chunk where chunks are expected, else of the first expected document.
+/// The rank of the first expected chunk if chunks are expected, otherwise of the first expected document.
 fn first_rank(labels: &Labels, run: &Retrieved) -> Option<u32> {
     match labels.chunks {
         true => run.rank,
@@ -209,7 +209,7 @@ fn first_rank(labels: &Labels, run: &Retrieved) -> Option<u32> {
     }
 }
 
-/// Somebody else's text, cut for a cell of a table.
+/// An external text, shortened for a table cell.
 fn shown(text: &str) -> Phrase {
     match safe::cut(text, CELL) {
         empty if empty.is_empty() => Phrase::text("–"),
@@ -240,7 +240,7 @@ fn first_hits(run: &Retrieved) -> Phrase {
     if all.is_empty() { shown("") } else { all }
 }
 
-/// Everything that is wrong with a run of a query.
+/// All problems of a run of a query.
 fn wrong(labels: &Labels, run: &Retrieved, demands: Demands) -> Vec<String> {
     if run.missing {
         return vec!["not in the run".to_owned()];
@@ -277,7 +277,7 @@ fn wrong(labels: &Labels, run: &Retrieved, demands: Demands) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with the citations of an answer that claims to rest on what was found.
+/// The problem in the citations of an answer that claims to use the hits.
 fn citations(
     labels: &Labels,
     run: &Retrieved,
@@ -305,7 +305,7 @@ fn citations(
             let others = others.collect();
             (broken.into_iter().collect(), others)
         }
-        // Without a corpus nobody knows what exists.
+        // Without a corpus it is not known which documents exist.
         Citations::Hits => (
             Vec::new(),
             broken

@@ -1,4 +1,4 @@
-//! The queries as they open on the page of a run, with what was expected and what came back, in its order.
+//! The queries in their expanded form on the page of a run, with the expected results and the hits in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use kelvin_page::{
     Table, TableRow, display, safe,
 };
 
-/// The most hits of a run that are listed.
+/// How many hits of a run are listed at most.
 const HITS: usize = 20;
-/// The most columns of an answer that are shown, which keeps the page of thousands of queries small.
+/// The maximum width of an answer in columns, which keeps the page of thousands of queries small.
 const LONGEST: usize = 600;
 /// The groups of ranks in the map, each with its name; the last group has no end.
 const RANKS: [(u32, &str); 6] = [
@@ -24,11 +24,11 @@ const RANKS: [(u32, &str); 6] = [
     (u32::MAX, "later"),
 ];
 
-/// Where the first expected hit stands, over the runs of all queries that expect one; none where no query does.
+/// The ranks of the first expected hit, over the runs of all queries that expect one; none if no query does.
 pub(super) fn ranks(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Option<HeatGrid> {
     let expecting = queries.values().filter(|query| expects(&query.labels));
     let runs = expecting.flat_map(|query| query.runs.iter().map(|run| (&query.labels, run)));
-    // The last count is that of the runs that found no expected hit.
+    // The last count is for the runs that found no expected hit.
     let mut counts = [0_usize; RANKS.len() + 1];
     for (labels, run) in runs {
         let rank = first_rank(labels, run).filter(|rank| *rank as usize <= depth);
@@ -74,13 +74,13 @@ struct ShownQuery<'a> {
     id: &'a str,
     query: &'a QueryRecord,
     failed: usize,
-    /// Everything wrong with the query except failed calls; each sentence once.
+    /// All problems of the query except failed calls; each sentence occurs once.
     wrong: BTreeSet<String>,
-    /// One over the rank of the first expected hit, as the mean of the runs; none where no hit is expected.
+    /// One divided by the rank of the first expected hit, as the mean of the runs; none if no hit is expected.
     reciprocal: Option<f64>,
 }
 
-/// Every query, worst first: those that failed or did not do as they should, then by the rank of the first hit.
+/// Every query, worst first: those that failed or had bad results, then by the rank of the first hit.
 pub(super) fn items(run: RetrievalRun<'_>) -> ItemList<'_> {
     let (queries, demands) = (run.queries, run.demands());
     let places: BTreeMap<&str, usize> = queries.keys().map(String::as_str).zip(0..).collect();
@@ -88,7 +88,7 @@ pub(super) fn items(run: RetrievalRun<'_>) -> ItemList<'_> {
         .iter()
         .map(|(id, query)| ShownQuery::of(id, query, demands))
         .collect();
-    // The order is stable, so queries that are equally good stay in the order of their names.
+    // The sort is stable, so queries that are equally good stay in the order of their names.
     shown.sort_by(|one, other| {
         let reciprocal = |shown: &ShownQuery<'_>| shown.reciprocal.unwrap_or(f64::INFINITY);
         let goes_wrong = |shown: &ShownQuery<'_>| shown.failed > 0 || !shown.wrong.is_empty();
@@ -179,7 +179,7 @@ impl<'a> ShownQuery<'a> {
     }
 }
 
-/// The answer of a run with its citations, and the hits in their order.
+/// The answer of a run with its citations, and the hits in order.
 fn of_run<'a>(number: usize, of: usize, labels: &Labels, run: &Retrieved) -> Vec<Block<'a>> {
     let in_run = match of {
         1 => String::new(),
@@ -210,7 +210,7 @@ fn of_run<'a>(number: usize, of: usize, labels: &Labels, run: &Retrieved) -> Vec
     blocks
 }
 
-/// The hits of a run in their order.
+/// The hits of a run in order.
 fn hits<'a>(in_run: &str, labels: &Labels, run: &Retrieved) -> Option<Block<'a>> {
     let rows: Vec<TableRow> = (1..)
         .zip(&run.hits)

@@ -1,4 +1,4 @@
-//! The first statements about a run of the retrieval probe: how many queries did as they should.
+//! Makes the first statements about a run of the retrieval probe: how many queries had good results.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use kelvin_page::{Phrase, Statement, Tone};
 /// How many ids a sentence names.
 const NAMED: usize = 3;
 
-/// States how many answers were compared with nothing, how many queries did not do as they should, which queries these
-/// are, and what was wrong with the first of them.
+/// States how many answers could not be checked, how many queries had bad results, which queries these are, and the
+/// problem of the first of them.
 pub(super) fn of(run: RetrievalRun<'_>) -> Vec<Statement> {
     let texts = Texts::of(run.queries);
     texts
@@ -25,7 +25,7 @@ pub(super) fn of(run: RetrievalRun<'_>) -> Vec<Statement> {
 struct Texts {
     /// How many queries have a text as their answer.
     all: usize,
-    /// How many of these texts are compared with something.
+    /// How many of these texts are checked.
     checked: usize,
 }
 
@@ -41,14 +41,13 @@ impl Texts {
         let (mut all, mut checked) = (0, 0);
         for QueryRecord { labels, .. } in answered {
             all += 1;
-            // Where a refusal is expected, any text is wrong.
+            // If a refusal is expected, any text is wrong.
             checked += usize::from(labels.content || labels.refuse);
         }
         Self { all, checked }
     }
 
-    /// A statement that nothing tells whether texts are right: a reader of good figures would believe that something
-    /// does.
+    /// A statement that the texts were not checked: otherwise a reader of good figures would assume that they were.
     fn unchecked(self) -> Option<Statement> {
         let unchecked = self.all - self.checked;
         let of = match self.all {
@@ -68,7 +67,7 @@ impl Texts {
     }
 }
 
-/// States how many queries did not do as they should, and how the first of them was answered.
+/// States how many queries had bad results, and how the first of them was answered.
 fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
     let (queries, demands) = (run.queries, run.demands());
     let ran = queries.iter().filter(|(_, query)| !query.runs.is_empty());
@@ -106,7 +105,8 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
             };
             let text = Phrase::text(what).names(ids).and(more);
             Some(Statement {
-                // A few such queries deserve a look; where every second query is one, something is broken.
+                // A few such queries need attention; if every second query has a bad result, the system is probably
+                // broken.
                 tone: if poor.len() * 2 >= total {
                     Tone::Alarm
                 } else {
@@ -134,15 +134,15 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
     done.into_iter().chain(first).collect()
 }
 
-/// A query that did not do as it should.
+/// A query with bad results.
 struct Poor<'a> {
-    /// What is wrong with the first such run.
+    /// The problem of the first query with a bad result.
     why: String,
     /// The answer in that run.
     answer: Option<&'a AnswerRecord>,
 }
 
-/// The statement where nothing went wrong: it claims no more than was looked at.
+/// The statement if there was no problem: it only claims what was examined.
 fn fine(
     queries: &BTreeMap<String, QueryRecord>,
     total: usize,
@@ -169,7 +169,7 @@ fn fine(
         (true, true) => "; of the answers the citations alone were looked at".to_owned(),
         (true, false) => "; of the answers nothing was looked at but that there is one".to_owned(),
     };
-    // A statement about the whole run must not cover what was not looked at.
+    // A statement about the whole run must not claim more than was examined.
     let did = match (
         demands.answers && is_all_checked,
         demands.answers && refuses,

@@ -1,10 +1,10 @@
-//! The environment of a job, as far as it can be seen: what an answer may depend on beside the code,
-//! the command and the input. On a developer's machine only the declared variables count; a job in
-//! a workflow takes all of them, since nobody watches it.
+//! The visible environment of a job: everything besides the code, the command and the input on which an answer may
+//! depend. On a developer's machine only the declared variables count. A job in a workflow includes all variables,
+//! since nobody watches it.
 
 use kelvin_base::digest::{Digest, Fields};
 
-/// Prefixes of variables that differ from run to run, or that the pipeline does not get.
+/// Prefixes of variables that differ from run to run, or that the pipeline does not receive.
 const OF_A_RUN: &[&str] = &[
     "ACTIONS_", "GITHUB_", "INPUT_", "KELVIN_", "RUNNER_", "STATE_", "SYSTEMD_",
 ];
@@ -18,7 +18,7 @@ const PASSING: &[&str] = &[
     "PWD",
     "SHLVL",
 ];
-/// Variables that tell one machine from another although their names begin with one of the prefixes above.
+/// Variables that distinguish machines although their names begin with one of the prefixes above.
 const OF_A_MACHINE: &[&str] = &["RUNNER_ARCH", "RUNNER_ENVIRONMENT", "RUNNER_OS"];
 
 /// The environment of a job.
@@ -31,14 +31,15 @@ pub struct Around {
 }
 
 impl Around {
-    /// Takes the script and the variables of this process. A value that is no text has its wrong bytes replaced.
+    /// Reads the script and the variables of this process. In a value that is not valid text, the invalid bytes are
+    /// replaced.
     pub fn of_environment(setup: Option<&str>) -> Self {
         let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
         Self::of(setup, variables)
     }
 
-    /// Takes the script and all variables, in any order.
+    /// Makes the environment from the script and all variables, in any order.
     pub fn of(setup: Option<&str>, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut variables: Vec<(String, String)> = variables
             .into_iter()
@@ -55,13 +56,13 @@ impl Around {
         }
     }
 
-    /// The script that prepared the machine; empty where there was none.
+    /// The script that prepared the machine; empty if there was none.
     pub fn setup(&self) -> &str {
         &self.setup
     }
 
-    /// The part of the environment that goes into the key of an answer: all variables where none are declared, and
-    /// nothing otherwise, since declared variables are part of the key anyway.
+    /// The part of the environment in the key of an answer: all variables if none are declared, otherwise no variables,
+    /// since declared variables are in the key anyway.
     pub fn digest(&self, declared: &[String]) -> Digest {
         let fields = Fields::of("kelvin/around/v2").field("setup", &self.setup);
         match declared.is_empty() {
@@ -71,7 +72,7 @@ impl Around {
     }
 }
 
-/// Whether a variable of this name stays the same from one run to the next, as far as its name tells.
+/// Whether a variable stays the same from one run to the next, judging by its name.
 pub fn lasts(name: &str) -> bool {
     let passes = OF_A_RUN.iter().any(|prefix| name.starts_with(prefix));
     OF_A_MACHINE.contains(&name) || !(passes || PASSING.contains(&name))

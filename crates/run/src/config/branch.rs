@@ -1,12 +1,12 @@
-//! What a JSON schema says of a value: its alternatives, the keys of a mapping, the words of a text. It knows
-//! the part of JSON Schema that the types of `kelvin.yaml` and of the files beside it produce.
+//! Reads the description of a value from a JSON schema: its alternatives, the keys of a mapping, the allowed words of a
+//! text. It supports the part of JSON Schema that the types of `kelvin.yaml` and its related files produce.
 
 use serde_json::Value;
 
 use super::yaml::Content;
 use crate::targets::ModelName;
 
-/// The keys that a schema of a mapping knows, with their schemas.
+/// The keys that the schema of a mapping knows, with their schemas.
 pub fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
     let known = schema.get("properties").and_then(Value::as_object);
     known
@@ -15,7 +15,7 @@ pub fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
         .map(|(key, value)| (&**key, value))
 }
 
-/// The alternatives of a schema, at any depth; the schema itself where it has none.
+/// The alternatives of a schema, at any depth; the schema itself if it has none.
 pub fn branches(schema: &Value) -> Vec<&Value> {
     let inner = schema.get("anyOf").or_else(|| schema.get("oneOf"));
     match inner.and_then(Value::as_array) {
@@ -24,7 +24,7 @@ pub fn branches(schema: &Value) -> Vec<&Value> {
     }
 }
 
-/// The key that tells mappings apart: each alternative has a word of its own under this key.
+/// The key that distinguishes the alternatives of a mapping: each alternative has its own word under this key.
 pub(super) fn tag<'a>(branches: &[&'a Value]) -> Option<&'a str> {
     let [first, _, ..] = branches else {
         return None;
@@ -39,7 +39,7 @@ pub(super) fn names_a_model(schema: &Value) -> bool {
     schema.get("format").and_then(Value::as_str) == Some(ModelName::FORMAT)
 }
 
-/// Whether a branch takes values of this kind, whatever their content is.
+/// Whether an alternative accepts values of this type, regardless of their content.
 pub(super) fn takes(branch: &Value, content: &Content) -> bool {
     let named = |name: &str| match branch.get("type") {
         Some(Value::String(only)) => only == name,
@@ -57,7 +57,7 @@ pub(super) fn takes(branch: &Value, content: &Content) -> bool {
     }
 }
 
-/// The words that a branch allows; none where any string will do.
+/// The words that an alternative allows; none if any string is allowed.
 pub(super) fn words(branch: &Value) -> Vec<&str> {
     let listed = branch.get("enum").and_then(Value::as_array);
     let only = branch.get("const");

@@ -71,7 +71,7 @@ fn anchor(file: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// Reports limits on metrics that are only shown: such a limit would decide nothing.
+/// Reports limits on metrics that the gate does not check: such a limit would have no effect.
 fn metric_rules(file: &Node, found: &mut Vec<Problem>) {
     for (id, rule) in file.entries(&["gate", "metrics"]) {
         let Some((_, at)) = rule.text(&["policy"]).filter(|(text, _)| *text == "info") else {
@@ -107,7 +107,7 @@ fn fingerprint(file: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// Reports the entries of a list of strings that have no text.
+/// Reports the empty entries of a list of strings.
 pub fn blank(texts: &[(&str, &Range<usize>)], key: &str, found: &mut Vec<Problem>) {
     for (text, at) in texts {
         if text.trim().is_empty() {
@@ -119,7 +119,7 @@ pub fn blank(texts: &[(&str, &Range<usize>)], key: &str, found: &mut Vec<Problem
     }
 }
 
-/// Reports the entries of a list of strings that repeat an earlier one; the noun says what they are.
+/// Reports the entries of a list of strings that repeat an earlier entry; `noun` is the word for the entries.
 pub fn distinct(texts: &[(&str, &Range<usize>)], noun: &str, found: &mut Vec<Problem>) {
     let mut seen = BTreeSet::new();
     for (text, at) in texts {
@@ -130,7 +130,7 @@ pub fn distinct(texts: &[(&str, &Range<usize>)], noun: &str, found: &mut Vec<Pro
     }
 }
 
-/// The checked form of the general keys of a file without problems.
+/// Converts the general keys of a file without problems to their checked form.
 pub(super) fn settle(raw: RawConfig, file: &Path, root: &Path, overrides: &Overrides) -> Config {
     let (mut baseline, mut gate) = (raw.baseline, raw.gate);
     overrides.gate.apply(&mut baseline, &mut gate);

@@ -1,8 +1,8 @@
-//! How a kind of probe takes part in `kelvin.yaml`.
+//! The part of a kind of probe in `kelvin.yaml`.
 //!
-//! A kind owns some of the keys at the top level, and only the kind knows what they mean. This stage
-//! reads the file as a whole: it finds every problem of every part at once, and keeps the settings
-//! of each kind in their checked form without knowing what they are.
+//! A kind owns some of the top-level keys, and only the kind knows what they mean. This module reads the file as a
+//! whole: it finds every problem of every part at once, and stores the checked settings of each kind without knowing
+//! their meaning.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -28,39 +28,38 @@ use kelvin_record::settings::MetricRule;
 
 /// The keys of one kind of probe.
 pub trait Configure: Sync {
-    /// The top-level keys without which the probe cannot be run.
+    /// The top-level keys that are required to run the probe.
     fn required(&self) -> &'static [&'static str];
 
-    /// The top-level keys that show that a file configures the probe: a file with one of them needs all
-    /// required keys. A key that several kinds have, such as the command of the pipeline, shows nothing.
+    /// The top-level keys that show that a file configures the probe: a file with one of them needs all required keys.
+    /// A key that several kinds share, such as the command of the pipeline, does not show this.
     fn marks(&self) -> &'static [&'static str] {
         self.required()
     }
 
-    /// The schema of a mapping with all the top-level keys of this kind. A kind that has a section of
-    /// its own has one key. Kinds that share a key describe it alike.
+    /// The schema of a mapping with all the top-level keys of this kind. A kind with its own section has one key. Kinds
+    /// that share a key describe it in the same way.
     fn keys(&self) -> &'static Schema;
 
-    /// The problems of the values beyond what the schema finds. A value of a wrong type is skipped,
-    /// since the schema reports it.
+    /// The problems of the values that the schema does not find. A value of a wrong type is skipped, since the schema
+    /// reports it.
     fn problems(&self, part: &Part<'_>) -> Vec<Problem> {
         let _ = part;
         Vec::new()
     }
 
-    /// What to do about a slip, where this kind knows better than its schema does.
+    /// Advice about a mistake, if this kind knows more about it than its schema.
     fn hint(&self, slip: &Slip<'_>) -> Option<String> {
         let _ = slip;
         None
     }
 
-    /// The settings of this kind in their checked form, from a file without problems; the general
-    /// settings are in `config`. None where the file does not configure the kind, unless its default
-    /// settings are a part of the digest of every configuration.
+    /// The checked settings of this kind, from a file without problems; the general settings are in `config`. None if
+    /// the file does not configure the kind, unless its default settings are part of the digest of every configuration.
     ///
     /// # Errors
     ///
-    /// Where a file that the settings name cannot be used.
+    /// Fails if a file that the settings name cannot be used.
     fn settle(
         &self,
         part: &Part<'_>,
@@ -68,25 +67,25 @@ pub trait Configure: Sync {
     ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>>;
 }
 
-/// The settings of one kind of probe in their checked form, whichever kind it is.
+/// The checked settings of any kind of probe.
 pub trait ProbeSettings: Any + Debug + Send + Sync {
-    /// Adds everything that changes what is measured: two runs whose digests differ are not
-    /// compared. The command, the jobs, the limits and where files go are no part of it.
+    /// Adds everything that defines what is measured: two runs with different digests are not compared. The command,
+    /// the jobs, the limits and the paths of files are not added.
     fn measured(&self, fields: Fields) -> Fields {
         fields.field("settings", Value::Object(self.as_data()).to_string())
     }
 
-    /// Everything that changes what is measured, as data under the keys of the file, with the defaults of
-    /// keys that are not written. Edits of the settings are found by comparing this data.
+    /// Everything that defines what is measured, as data under the keys of the file, with defaults for missing keys.
+    /// Edits of the settings are found by comparing this data.
     fn as_data(&self) -> Map<String, Value>;
 
-    /// The files that say what is measured, apart from those of single items: the name of each kind of file,
-    /// and its path relative to the folder of the configuration.
+    /// The files that define what is measured, except files of single items: the label of each file, and its path
+    /// relative to the folder of the configuration.
     fn files(&self) -> Vec<(&'static str, &Path)> {
         Vec::new()
     }
 
-    /// The folders in which every file says what is measured, in the same form as [`files`](Self::files).
+    /// The folders in which every file defines what is measured, in the same form as [`files`](Self::files).
     fn folders(&self) -> Vec<(&'static str, &Path)> {
         Vec::new()
     }
@@ -96,30 +95,30 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
         Vec::new()
     }
 
-    /// The judges that grade for the probe, each with its place in the configuration: `grading.judge`.
+    /// The judges that grade for the probe, each with its place in the configuration, e.g. `grading.judge`.
     fn judges(&self) -> Vec<(String, &JudgeSettings)> {
         Vec::new()
     }
 
-    /// Whether a metric depends on the grades of the judge at this place. A pipeline that gives no answer fails without a
-    /// judge; every other metric of a probe with a judge depends on it, unless the probe knows better.
+    /// Whether a metric depends on the grades of the judge at this place. By default, every metric of a probe with a
+    /// judge does, except the failure rate: a pipeline that gives no answer fails with or without a judge.
     fn is_graded(&self, place: &str, metric: &str) -> bool {
         let _ = place;
         !metric.ends_with(".failure_rate")
     }
 
-    /// How often each invocation has to be made for a figure of the probe; none where it does not say.
+    /// How often each invocation has to be made to compute all figures of the probe; none if the settings do not say.
     fn live_runs(&self) -> Option<NonZeroUsize> {
         None
     }
 
-    /// Rules of the gate for single metrics that the section of the probe gives, by the id of the metric. What
-    /// `gate.metrics` says of the same metric counts before them.
+    /// Rules of the gate for single metrics in the section of the probe, by the id of the metric. If `gate.metrics` has
+    /// a rule for the same metric, that rule takes precedence.
     fn rules(&self) -> Vec<(String, MetricRule)> {
         Vec::new()
     }
 
-    /// How the pipeline of the probe is reached; none where the probe runs nothing of its own.
+    /// The address of the probe's pipeline; none if the probe does not run a pipeline itself.
     fn target(&self) -> Option<&Address>;
 }
 
@@ -130,65 +129,65 @@ pub struct Owner {
     pub name: &'static str,
     /// Its keys.
     pub kind: &'static dyn Configure,
-    /// The names of its metrics, which the rules of the gate may name; empty where users name them.
+    /// The names of its metrics, which the rules of the gate may name; empty if users choose the names.
     pub metrics: &'static [(&'static str, &'static str)],
 }
 
-/// What a file says under the keys of one kind of probe, with the place of everything.
+/// The part of a file under the keys of one kind of probe, with source positions.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
-    /// A mapping of these keys alone.
+    /// A mapping that contains only these keys.
     pub node: Node,
     /// The text of the file.
     pub source: &'a str,
-    /// Whether the file configures this kind. Its keys may be those of another kind too.
+    /// Whether the file configures this kind. Its keys may also belong to another kind.
     pub is_configured: bool,
-    /// The file as it was named, for messages.
+    /// The path of the file as it was given, for messages.
     file: &'a Path,
 }
 
 impl Part<'_> {
-    /// The values, without places. The type is the one that the schema was made from, and the file
-    /// is without problems.
+    /// The values without positions. `T` has to be the type from which the schema was made, and the file has to be
+    /// without problems.
     ///
     /// # Errors
     ///
-    /// Where the schema allows what the type does not. That is a bug, and the user sees it as an error
-    /// instead of a panic.
+    /// Fails if the schema allows a value that the type does not. That is a bug, but the user sees an error instead of
+    /// a panic.
     pub fn read<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
         serde_json::from_value(self.node.to_json())
             .map_err(|error| self.misuse(Problem::new(0..0, error.to_string())).into())
     }
 
-    /// A problem that shows only when the settings are made, as an error.
+    /// Turns a problem into an error if it is found only when the settings are made.
     pub fn misuse(&self, mut problem: Problem) -> Misuse {
         problem.key = problem.key.or_else(|| self.node.key_at(&problem.at));
         diagnostic::misuse(self.file, self.source, vec![problem])
     }
 }
 
-/// A slip for which a kind of probe may know the cure.
+/// A mistake for which a kind of probe may know a remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slip<'a> {
-    /// A key that is not known where it stands.
+    /// A key that is unknown at its position.
     UnknownKey(&'a str),
     /// A required key that is missing.
     MissingKey(&'a str),
-    /// A word that is not among the allowed ones.
+    /// A word that is not an allowed value; the list has the allowed values.
     UnknownWord(&'a str, &'a [&'a str]),
 }
 
-/// The schema of a type, without references. It is made once: a command reads the configurations of several commits, and
-/// making the schemas was most of what reading each of them cost.
+/// The schema of a type, without references. It is made only once: a command reads the configurations of several
+/// commits, and making the schemas took most of the time for each of them.
 pub fn schema_of<T: JsonSchema + 'static>() -> &'static Schema {
     static MADE: Mutex<BTreeMap<TypeId, &'static Schema>> = Mutex::new(BTreeMap::new());
     let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    // A test may add kinds for its own thread.
+    // A test may add kinds that exist only in its own thread.
     let is_for_all = !targets::has_added();
     if is_for_all && let Some(schema) = made().get(&TypeId::of::<T>()) {
         return schema;
     }
-    // The lock is free meanwhile: the schema of a type may ask for that of another.
+    // The lock is not held here, because the schema of a type may need the schema of another type.
     let settings = SchemaSettings::draft2020_12();
     let settings = settings.with(|settings| settings.inline_subschemas = true);
     let schema = settings.into_generator().into_root_schema_for::<T>();
@@ -199,7 +198,8 @@ pub fn schema_of<T: JsonSchema + 'static>() -> &'static Schema {
     schema
 }
 
-/// The schema of the whole file: the general keys and those of every kind of probe. It is made once for the same kinds.
+/// The schema of the whole file: the general keys and the keys of every kind of probe. It is made only once for the
+/// same kinds.
 pub fn schema(owners: &[Owner]) -> &'static Value {
     type Key = Vec<(&'static str, usize)>;
     static MADE: Mutex<BTreeMap<Key, &'static Value>> = Mutex::new(BTreeMap::new());
@@ -212,7 +212,7 @@ pub fn schema(owners: &[Owner]) -> &'static Value {
         .or_insert_with(|| Box::leak(Box::new(whole(owners))))
 }
 
-/// The general keys and those of every kind of probe, and which of them need others.
+/// The general keys and the keys of every kind of probe, with the keys on which they depend.
 fn whole(owners: &[Owner]) -> Value {
     let mut schema = schema_of::<raw::RawConfig>().as_value().clone();
     let mut dependent = Map::new();
@@ -266,12 +266,12 @@ impl Owner {
     }
 }
 
-/// Tells for each kind whether the file configures it: the file has a key that marks the kind, or a key that
-/// the kind is the first to need and that no kind with a mark uses. So a file with nothing but a
-/// shared key is told what is missing, and no key is ignored.
+/// Decides for each kind whether the file configures it. This is the case if the file has a key that marks the kind. It
+/// is also the case if the file has a required key of the kind that no earlier kind requires and no marked kind uses.
+/// So if a file has only a shared key, the missing keys are reported, and no key is ignored.
 ///
-/// `meant` are keys that the file misspells. They count as present, so that a slip is reported once and not
-/// followed by everything that another kind would need.
+/// `meant` are keys that the file misspells. They count as present, so that a misspelt key is reported once, without
+/// all the keys that another kind would require.
 pub(super) fn configured(owners: &[Owner], tree: &Node, meant: &[&str]) -> Vec<bool> {
     let is_there = |key: &&&str| tree.get(&[**key]).is_some() || meant.contains(*key);
     let marked = owners.iter().map(|owner| {

@@ -1,5 +1,4 @@
-//! Problems of a file, shown the way a compiler does: what is wrong, the line with a caret, and
-//! what to do.
+//! Shows problems of a file in the style of a compiler: the problem, the line with a caret, and advice.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,21 +10,21 @@ use kelvin_base::exit::{Finding, Misuse};
 /// Problems beyond this number are counted, not shown.
 const MOST_SHOWN: usize = 40;
 
-/// One thing that is wrong in a file.
+/// One problem in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The bytes to point at; `0..0` where the problem is about the file as a whole.
+    /// The byte range to mark; `0..0` if the problem concerns the whole file.
     pub at: Range<usize>,
-    /// What is wrong, in lower case and without a full stop.
+    /// The problem, in lower case and without a full stop.
     pub message: String,
     /// What to do.
     pub help: Option<String>,
-    /// The key that the problem is about, as a path through the file.
+    /// The key with the problem, as a path through the file.
     pub key: Option<String>,
 }
 
 impl Problem {
-    /// A problem with a message and nothing else.
+    /// A problem with a message but without advice.
     pub fn new(at: Range<usize>, message: impl Into<String>) -> Self {
         Self {
             at,
@@ -43,7 +42,7 @@ impl Problem {
     }
 }
 
-/// All problems of a file as one error, in the order of the file; those about the whole file come first.
+/// All problems of a file as one error, in the order of the file; problems of the whole file come first.
 pub fn misuse(file: &Path, source: &str, mut problems: Vec<Problem>) -> Misuse {
     problems.sort_by_key(|problem| problem.at.start);
     let name = tame(&file.display().to_string());
@@ -93,8 +92,8 @@ fn render(name: &str, source: &str, problem: &Problem) -> String {
     Renderer::plain().render(&[group])
 }
 
-/// Text of the file or of its name in one line: control and bidirectional characters are escaped,
-/// so that it cannot move the cursor or hide what follows.
+/// Text of the file or of its name in one line. Control and bidirectional characters are escaped, so that the text
+/// cannot move the cursor or hide what follows.
 pub fn tame(text: &str) -> String {
     const MOST: usize = 400;
     let mut tamed = String::new();

@@ -1,4 +1,4 @@
-//! What a change does to the rules that it is judged by, and to what is measured.
+//! Finds the edits of a change to the rules by which it is judged, and to the definition of what is measured.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,31 +9,31 @@ use serde_json::{Map, Value, json};
 use super::{Config, yaml};
 use crate::judge::declared_identity;
 
-/// The part of a configuration that an edit belongs to. Edits are reported in the order of the variants.
+/// The part of a configuration to which an edit belongs. Edits are reported in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edited {
-    /// Where the baseline comes from.
+    /// The source of the baseline.
     Baseline,
-    /// When a change passes.
+    /// The conditions under which a change passes.
     Gate,
-    /// Which configuration it is.
+    /// The name of the configuration.
     Name,
-    /// What is measured, and how.
+    /// The definition of what is measured.
     Measured,
 }
 
 /// One setting that differs. A side that lacks the setting has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Its path, with dots.
+    /// The path of the setting, with dots.
     pub key: String,
-    /// Its value on the base; [`SET`] for a section that the head lacks.
+    /// The value on the base; [`SET`] for a section that the head lacks.
     pub base: Option<String>,
-    /// Its value on the head; [`SET`] for a section that the base lacks.
+    /// The value on the head; [`SET`] for a section that the base lacks.
     pub head: Option<String>,
 }
 
-/// Stands for all settings of a section of which one side has none.
+/// Stands for all settings of a section that only one side has.
 const SET: &str = "set";
 
 impl fmt::Display for Edit {
@@ -44,12 +44,12 @@ impl fmt::Display for Edit {
     }
 }
 
-/// The settings that differ between two configurations. A setting that is not written counts with its default,
-/// and another spelling of the same value is no edit.
+/// The settings that differ between two configurations. A missing setting counts as its default, and another spelling
+/// of the same value is not an edit.
 ///
 /// # Errors
 ///
-/// Where a setting cannot be written as JSON.
+/// Fails if a setting cannot be written as JSON.
 pub fn edits(base: &Config, head: &Config) -> anyhow::Result<BTreeMap<Edited, Vec<Edit>>> {
     let (before, after) = (parts(base)?, parts(head)?);
     let mut edits = BTreeMap::new();
@@ -67,7 +67,7 @@ pub fn edits(base: &Config, head: &Config) -> anyhow::Result<BTreeMap<Edited, Ve
                     base: before.get(key).cloned(),
                     head: after.get(key).cloned(),
                 };
-                // Of a rule each line is read; of a check that is new, its name.
+                // For a rule, every field is compared; for a new check, only its name is reported.
                 match edited {
                     Edited::Measured => edit.of_section(&before, &after),
                     Edited::Baseline | Edited::Gate | Edited::Name => edit,
@@ -83,7 +83,7 @@ pub fn edits(base: &Config, head: &Config) -> anyhow::Result<BTreeMap<Edited, Ve
 }
 
 impl Edit {
-    /// The edit of the whole section that one side lacks, where it has more than this setting.
+    /// An edit of a whole section that only one side has, if the section has more than this setting.
     fn of_section(
         self,
         before: &BTreeMap<String, String>,
@@ -127,7 +127,7 @@ fn parts(config: &Config) -> anyhow::Result<[(Edited, Value); 4]> {
     ])
 }
 
-/// The settings that say when a change passes, or needs no run at all.
+/// The settings that decide when a change passes, or needs no run at all.
 fn gate(config: &Config) -> anyhow::Result<Value> {
     let mut gate = serde_json::to_value(&config.gate)?;
     if let (Value::Object(gate), false) = (&mut gate, config.harmless.is_empty()) {
@@ -136,9 +136,9 @@ fn gate(config: &Config) -> anyhow::Result<Value> {
     Ok(gate)
 }
 
-/// The settings that say what is measured: the general ones, those of every kind of probe, and the models that judges
-/// ask, since whoever chooses the model of a judge chooses the grades. The settings for
-/// reaching the pipeline and for how much of it runs at once are not among them.
+/// The settings that define what is measured: the general ones, those of every kind of probe, and the models of the
+/// judges, since a change of a judge's model changes its grades. The settings for reaching the pipeline and for
+/// parallel calls are not included.
 fn measured(config: &Config) -> Value {
     let mut settings = Map::new();
     settings.insert("seed".to_owned(), json!(config.seed));
@@ -160,7 +160,7 @@ fn measured(config: &Config) -> Value {
 }
 
 impl Config {
-    /// The files that say what is measured, apart from those of single items, since each item is compared by
+    /// The files that define what is measured. Files of single items are left out, since each item is compared by
     /// itself. The paths are relative to the folder of the configuration.
     pub fn measured_files(&self) -> Vec<(&'static str, &Path)> {
         self.configured()
@@ -168,7 +168,7 @@ impl Config {
             .collect()
     }
 
-    /// The folders whose files say what is measured, in the same form.
+    /// The folders whose files define what is measured, in the same form.
     pub fn measured_folders(&self) -> Vec<(&'static str, &Path)> {
         self.configured()
             .flat_map(|probe| probe.settings.folders())
@@ -183,7 +183,7 @@ impl Config {
     }
 }
 
-/// Whether two texts hold the same data, whatever their layout is: as YAML, or as a value on each line.
+/// Whether two texts contain the same data in spite of a different layout, as YAML or as JSON lines.
 pub fn is_same_data(base: &[u8], head: &[u8]) -> bool {
     if base == head {
         return true;
@@ -202,7 +202,7 @@ pub fn is_same_data(base: &[u8], head: &[u8]) -> bool {
     lines(base).is_some_and(|base| Some(base) == lines(head))
 }
 
-/// Every value under its path, with dots.
+/// Every value, by its dotted path.
 fn flat(value: &Value) -> BTreeMap<String, String> {
     fn walk(path: &str, value: &Value, into: &mut BTreeMap<String, String>) {
         match value {

@@ -1,5 +1,5 @@
-//! The key `harmless`: files that change no answer, as the configuration lists them, and files that may always change
-//! one, whatever the list says.
+//! The key `harmless`: files that change no answer according to the configuration, and files that may always change an
+//! answer, even if the list contains them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use super::diagnostic::Problem;
 use super::yaml::{self, Content, Node};
 use kelvin_base::file;
 
-/// Names of files that say what is installed or how it is built, wherever they lie. Any file whose name ends with
-/// `.lock` is one too.
+/// Names of files that define what is installed or how it is built, in any folder. Any file whose name ends with
+/// `.lock` also counts.
 const MANIFESTS: [&str; 40] = [
     ".gitattributes",
     ".gitmodules",
@@ -54,7 +54,7 @@ const MANIFESTS: [&str; 40] = [
     "setup.py",
 ];
 
-/// Beginnings of such names that have more than one form: `requirements-dev.txt`, `Dockerfile.gpu`, `.env.test`.
+/// The prefixes of manifest names that have several forms: `requirements-dev.txt`, `Dockerfile.gpu`, `.env.test`.
 const MANIFEST_FORMS: [(&str, &str); 11] = [
     ("requirements", ".txt"),
     ("requirements", ".in"),
@@ -69,10 +69,10 @@ const MANIFEST_FORMS: [(&str, &str); 11] = [
     ("environment", ".yml"),
 ];
 
-/// Endings of pages about such a file.
+/// Name endings of pages that only describe a manifest.
 const PAGES: [&str; 4] = [".adoc", ".html", ".md", ".rst"];
 
-/// The patterns of a list, ready to be asked about paths within the repository.
+/// The patterns of a list, for matching paths within the repository.
 #[derive(Clone, Debug)]
 pub struct Harmless {
     patterns: Vec<(String, GlobMatcher)>,
@@ -83,11 +83,11 @@ impl Harmless {
     ///
     /// # Errors
     ///
-    /// Where a pattern is no glob, which a checked configuration has not.
+    /// Fails if a pattern is not a valid glob, which cannot happen in a checked configuration.
     pub fn of(patterns: &[String], below: &Path) -> anyhow::Result<Self> {
         let mut read = Vec::new();
         for pattern in patterns {
-            // A pattern that leaves the repository lists nothing.
+            // A pattern that points outside the repository matches no file.
             if let Some(whole) = whole(pattern, below) {
                 read.push((pattern.clone(), glob(&whole)?));
             }
@@ -95,7 +95,7 @@ impl Harmless {
         Ok(Self { patterns: read })
     }
 
-    /// The first pattern that lists a path, which is relative to the top of the repository.
+    /// The first pattern in the list that matches a path, which is relative to the top of the repository.
     pub fn pattern_for(&self, path: &Path) -> Option<&str> {
         let mut patterns = self.patterns.iter();
         let found = patterns.find(|(_, glob)| glob.is_match(path));
@@ -103,8 +103,9 @@ impl Harmless {
     }
 }
 
-/// A pattern as one that counts from the top of the repository: as `.gitignore` has it, `/` in front counts from the
-/// top, a name without `/` is meant at any depth, and `/` at the end means everything in a folder.
+/// Rewrites a pattern so that it is relative to the top of the repository. It follows the rules of `.gitignore`: a
+/// leading `/` means the folder of the file, a name without `/` matches at any depth, and a trailing `/` means
+/// everything in a folder.
 fn whole(pattern: &str, below: &Path) -> Option<String> {
     let pattern = match pattern.strip_suffix('/') {
         Some(folder) => format!("{folder}/**"),
@@ -139,13 +140,13 @@ fn whole(pattern: &str, below: &Path) -> Option<String> {
     Some(whole + rest)
 }
 
-/// `*` and `?` stand for no `/`.
+/// A glob in which `*` and `?` do not match `/`.
 fn glob(pattern: &str) -> Result<GlobMatcher, globset::Error> {
     let glob = GlobBuilder::new(pattern).literal_separator(true).build()?;
     Ok(glob.compile_matcher())
 }
 
-/// The problems of the list, each at its place.
+/// The problems of the list, with their positions.
 pub(super) fn problems(file: &Node) -> Vec<Problem> {
     let mut found = Vec::new();
     let patterns = file.texts(&["harmless"]);
@@ -171,8 +172,8 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     found
 }
 
-/// Why a file may always change an answer, whatever a list says: it says what is installed, or what a workflow does.
-/// None for any other file.
+/// Why a file may always change an answer, even if a list contains it: it defines what is installed, or what a workflow
+/// does. None for any other file.
 pub fn always_affects(path: &Path) -> Option<&'static str> {
     if path.components().any(|part| part.as_os_str() == ".github") {
         return Some("workflows may lie in `.github`");
@@ -191,8 +192,8 @@ pub fn always_affects(path: &Path) -> Option<&'static str> {
     is_manifest.then_some("such a file says what is installed or built")
 }
 
-/// The paths that the text of a configuration names, or may name. Every word of every value is taken for a path: a word
-/// that is none costs a run where a file is called like it.
+/// The paths that the text of a configuration names, or may name. Every word of every value is treated as a path: if a
+/// word is the name of a file only by chance, the only effect is an unnecessary run.
 #[derive(Clone, Debug, Default)]
 pub struct NamedPaths {
     paths: Vec<PathBuf>,
@@ -207,7 +208,7 @@ impl NamedPaths {
     ///
     /// # Errors
     ///
-    /// Where the text is no YAML.
+    /// Fails if the text is not YAML.
     pub fn of(text: &str, below: &Path, top: &Path) -> anyhow::Result<Self> {
         let tree = yaml::parse(text).map_err(|problem| anyhow::anyhow!("{}", problem.message))?;
         let mut named = Self::default();
@@ -266,7 +267,7 @@ impl NamedPaths {
         let Some(path) = file::plain(&path) else {
             return;
         };
-        // A word may mean the folder of everything, as the last word of `ls .` does; that says nothing.
+        // A word may mean the whole folder, as the `.` in `ls .` does; such a word does not name a file.
         if path.as_os_str().is_empty() || path == below {
             return;
         }
@@ -281,8 +282,8 @@ impl NamedPaths {
         self.paths.push(path);
     }
 
-    /// What names a path, which is relative to the top of the repository: the path itself, a folder above it, or a
-    /// pattern. None where nothing does.
+    /// The word that names a path, which is relative to the top of the repository: the path itself, a folder above it,
+    /// or a pattern. None if no word names it.
     pub fn name_of(&self, path: &Path) -> Option<String> {
         if self.names_all {
             return Some(".".to_owned());

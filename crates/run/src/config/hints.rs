@@ -1,4 +1,4 @@
-//! Suggestions for slips: the nearest known name, the new name of an old key, the missing quotes.
+//! Suggestions for mistakes: the nearest known name, the new name of an old key, the missing quotes.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::configure::Slip;
 use super::shape::{branches, properties, wanted};
 use super::yaml::{Content, Node};
 
-/// Names for the general keys from other tools and from common guesses, each with what this program has instead.
+/// Names for the general keys in other tools, and common guesses, each with the key of this program.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("cache_dir", "`cache: {dir: ...}` names the folder"),
     (
@@ -20,7 +20,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("parallelism", "write `jobs`"),
 ];
 
-/// What to do about a slip with a general key.
+/// Advice about a mistake in a general key.
 pub(super) fn general(slip: &Slip<'_>) -> Option<String> {
     let Slip::UnknownKey(key) = slip else {
         return None;
@@ -29,7 +29,7 @@ pub(super) fn general(slip: &Slip<'_>) -> Option<String> {
     Some((*help).to_owned())
 }
 
-/// What to do about a key that is not known where it stands.
+/// Advice about a key that is unknown at its position.
 pub(super) fn unknown_key(key: &str, path: &[String], schema: &Value, root: &Value) -> String {
     let known: Vec<&str> = properties(schema).map(|(name, _)| name).collect();
     if let Some(near) = nearest(key, &known) {
@@ -41,7 +41,7 @@ pub(super) fn unknown_key(key: &str, path: &[String], schema: &Value, root: &Val
             "`{key}` belongs at the top level, not under `{}`",
             path.join(".")
         ),
-        // Whoever writes it within a section may well mean that section, and another of its keys.
+        // Within a section, the user may have meant another key of the same section.
         Some(section) if !path.is_empty() => {
             format!("known here: {known}; `{key}` is a key of `{section}`")
         }
@@ -50,7 +50,7 @@ pub(super) fn unknown_key(key: &str, path: &[String], schema: &Value, root: &Val
     }
 }
 
-/// What to do about a word that is not on the list.
+/// Advice about a word that is not in the list.
 pub(super) fn word(text: &str, words: &[&str]) -> Option<String> {
     if let Some(near) = nearest(text, words) {
         return Some(format!("did you mean `{near}`?"));
@@ -58,7 +58,7 @@ pub(super) fn word(text: &str, words: &[&str]) -> Option<String> {
     (words.len() > 3).then(|| format!("known names: {}", words.join(", ")))
 }
 
-/// What to do about a value of the wrong type.
+/// Advice about a value of the wrong type.
 pub(super) fn wrong_type(key: &str, node: &Node, schema: &Value, source: &str) -> Option<String> {
     let wants = wanted(schema);
     let written = source.get(node.at.clone()).unwrap_or("").trim();
@@ -123,7 +123,8 @@ fn comment_on_line(source: &str, at: usize) -> bool {
 /// The name that was probably meant.
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
-    // Such a text is far longer than any key: no name is near, and the distance takes quadratic time.
+    // A text of this length is far longer than any key, so no name is similar, and the distance would take quadratic
+    // time.
     if written.len() > 60 {
         return None;
     }
@@ -136,7 +137,7 @@ pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, name)| name)
 }
 
-/// The section that has this key.
+/// The section to which this key belongs.
 fn home(key: &str, schema: &Value, section: &str) -> Option<String> {
     // A section of the same depth is nearer than one within another.
     if properties(schema).any(|(name, _)| name == key) {

@@ -16,19 +16,19 @@ use super::{Config, Overrides, ProbeConfig, check, hints, shape};
 use kelvin_base::exit::Misuse;
 use kelvin_record::{metric_name, probe_of};
 
-/// The file that is read unless another one is named.
+/// The file that is read by default.
 const FILE: &str = "kelvin.yaml";
 
-/// The keys that say how a finished report is judged. A file with no other keys configures no
-/// probe, so no key of a probe is missing in it.
+/// The keys that say how a finished report is judged. A file with only these keys configures no probe, so no key of a
+/// probe is missing.
 const OF_JUDGEMENT: [&str; 2] = ["gate", "baseline"];
 
 impl Config {
-    /// Reads and checks the configuration. Each owner checks its own keys.
+    /// Reads and checks the configuration. Each kind of probe checks its own keys.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] that shows every problem at once, each with its line, a caret and what to do.
+    /// A [`Misuse`] that shows every problem, each with its line, a caret and advice.
     pub fn load(overrides: &Overrides, owners: &[Owner]) -> anyhow::Result<Self> {
         let file = overrides
             .file
@@ -44,13 +44,13 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load).
+    /// Fails like [`load`](Self::load).
     pub fn parse(text: &str, file: &Path, owners: &[Owner]) -> anyhow::Result<Self> {
         parse(text, file, &Overrides::default(), owners)
     }
 }
 
-/// Checks and settles the text of a file.
+/// Checks the text of a file and makes the settings.
 fn parse(
     source: &str,
     file: &Path,
@@ -74,7 +74,7 @@ fn parse(
     if !problems.is_empty() {
         return Err(misuse(problems).into());
     }
-    // The command line may turn on the cache where the file says nothing about it, but not where the file turns it off.
+    // The command line may turn on the cache if the file does not mention it, but not if the file turns it off.
     let overrides = Overrides {
         cache: overrides.cache && tree.get(&["cache"]).is_none(),
         ..overrides.clone()
@@ -106,7 +106,7 @@ fn tree(source: &str) -> Result<Node, Problem> {
     Ok(tree)
 }
 
-/// Everything that is wrong with the file, of all parts at once.
+/// All problems in all parts of the file.
 fn problems(
     tree: &Node,
     source: &str,
@@ -130,15 +130,15 @@ fn problems(
     found
 }
 
-/// The rules for metrics of a probe that the file does not configure: such a rule would be met by nothing, and whoever
-/// wrote it would take it for one that holds. So would one for a metric that the probe cannot have; whether it has one of
-/// a name that it may have shows after a run.
+/// The rules for metrics of a probe that the file does not configure: such a rule would have no effect, but its author
+/// would think that it applies. Rules for metrics that the probe cannot have are also reported. If users choose the
+/// names of metrics, only a run shows whether a name exists.
 fn rules_of_nothing(tree: &Node, parts: &[(Owner, Part<'_>)]) -> Vec<Problem> {
     let rules = tree.entries(&["gate", "metrics"]);
     let configured = parts.iter().filter(|(_, part)| part.is_configured);
     let mut names: Vec<&str> = configured.map(|(owner, _)| owner.name).collect();
     if names.is_empty() {
-        // A file that only judges says nothing of the probes whose report it judges.
+        // A file that only judges does not say which probes are in the report.
         names.extend(parts.iter().map(|(owner, _)| owner.name));
     }
     let of_nothing = |id: &str| !names.contains(&probe_of(id));
@@ -180,7 +180,7 @@ fn rules_of_nothing(tree: &Node, parts: &[(Owner, Part<'_>)]) -> Vec<Problem> {
     found
 }
 
-/// The known top-level keys that the file only has in another spelling.
+/// The known top-level keys that the file contains only in a wrong spelling.
 fn meant<'s>(tree: &Node, schema: &'s Value) -> Vec<&'s str> {
     let known: Vec<&str> = shape::properties(schema).map(|(name, _)| name).collect();
     let unknown = tree
@@ -191,8 +191,8 @@ fn meant<'s>(tree: &Node, schema: &'s Value) -> Vec<&'s str> {
     near.filter(|name| tree.get(&[name]).is_none()).collect()
 }
 
-/// The keys that a probe needs and that are missing. A file that configures no probe counts as a
-/// file that should configure the first kind.
+/// The required keys of probes that are missing. A file that configures no probe is treated as if it should configure
+/// the first kind.
 fn missing(
     tree: &Node,
     parts: &[(Owner, Part<'_>)],
@@ -226,19 +226,19 @@ fn missing(
         .collect()
 }
 
-/// The general keys as written, of a file without problems.
+/// The general keys as written, from a file without problems.
 fn general(tree: &Node) -> Result<RawConfig, Problem> {
     let schema = configure::schema_of::<RawConfig>().as_value();
     let mut values = tree.to_json();
     if let Some(values) = values.as_object_mut() {
         values.retain(|key, _| shape::properties(schema).any(|(own, _)| own == key));
     }
-    // The schema is made from the same types, so this cannot find anything new. If it ever does,
-    // the user gets an error instead of a panic.
+    // The schema is made from the same types, so this should never fail. If it does, the user gets an error instead of
+    // a panic.
     serde_json::from_value(values).map_err(|error| Problem::new(0..0, error.to_string()))
 }
 
-/// The `name` in the text of a configuration, also where the rest of it cannot be read.
+/// The `name` in the text of a configuration, even if the rest of the text cannot be read.
 pub fn name(source: &str) -> Option<String> {
     if let Ok(tree) = yaml::parse(source) {
         return tree.text(&["name"]).map(|(name, _)| name.to_owned());
@@ -254,11 +254,11 @@ pub fn read(file: &Path) -> anyhow::Result<String> {
     read_within(file, yaml::YamlLimits::CONFIGURATION)
 }
 
-/// Reads a file as [`read`] does, with another limit.
+/// Reads a file like [`read`], with another limit.
 ///
 /// # Errors
 ///
-/// As [`read`].
+/// Fails like [`read`].
 pub fn read_within(file: &Path, room: yaml::YamlLimits) -> anyhow::Result<String> {
     let name = diagnostic::tame(&file.display().to_string());
     let mut bytes = Vec::new();
@@ -291,7 +291,7 @@ pub fn read_within(file: &Path, room: yaml::YamlLimits) -> anyhow::Result<String
     })
 }
 
-/// The advice where the file does not exist.
+/// Advice for a missing file.
 fn absent(file: &Path) -> String {
     let other = file.with_extension("yml");
     if file.extension().is_some_and(|ending| ending == "yaml") && other.is_file() {

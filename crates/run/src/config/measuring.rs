@@ -1,11 +1,11 @@
-//! Combines two configurations: one says what is measured, the other how the pipeline is reached.
+//! Combines two configurations: one defines what is measured, the other how the pipeline is reached.
 
 use serde_json::{Map, Value};
 
 use super::yaml;
 
-/// The keys that say how a pipeline is reached, how much of it runs at once and where the cases are, but not
-/// what is measured.
+/// The keys that say how a pipeline is reached, how many calls run in parallel and where the cases are, but not what is
+/// measured.
 const OF_REACHING: [&str; 9] = [
     "run",
     "cases",
@@ -18,7 +18,7 @@ const OF_REACHING: [&str; 9] = [
     "cache",
 ];
 
-/// The keys of a section that say where its inputs are, and what their fields are called there.
+/// The keys of a section that say where its inputs are, and the names of their fields.
 const OF_INPUTS: [&str; 5] = [
     "golden",
     "golden_fields",
@@ -27,8 +27,8 @@ const OF_INPUTS: [&str; 5] = [
     "prompt_fields",
 ];
 
-/// The text of a configuration that measures as `base` does and reaches the pipeline as `head` does; none
-/// where one of the two is not a mapping.
+/// The text of a configuration that measures like `base` and reaches the pipeline like `head`; none if one of the two
+/// is not a mapping.
 pub fn measuring_as(base: &str, head: &str) -> Option<String> {
     let tree = |text: &str| Some(yaml::parse(text).ok()?.to_json());
     let (mut base, mut head) = (tree(base)?, tree(head)?);
@@ -56,7 +56,7 @@ pub fn measuring_as(base: &str, head: &str) -> Option<String> {
         }
     }
     if !models.is_empty() {
-        // A judge of the base has the models of the base, whatever the change makes of their names.
+        // A judge of the base uses the models of the base, even if the change gives their names to other models.
         if let Some(Value::Object(of_base)) = base.remove("models") {
             models.extend(of_base);
         }
@@ -65,12 +65,12 @@ pub fn measuring_as(base: &str, head: &str) -> Option<String> {
     serde_json::to_string(base).ok()
 }
 
-/// Takes over how the pipeline is reached.
+/// Copies the settings for reaching the pipeline.
 fn reach(base: &mut Map<String, Value>, head: &Map<String, Value>) {
     take_over(base, head, &OF_REACHING);
 }
 
-/// Takes over the values of these keys.
+/// Copies the values of the given keys.
 fn take_over(base: &mut Map<String, Value>, head: &Map<String, Value>, keys: &[&str]) {
     for key in keys {
         match head.get(*key) {
@@ -80,8 +80,8 @@ fn take_over(base: &mut Map<String, Value>, head: &Map<String, Value>, keys: &[&
     }
 }
 
-/// Takes the models that the pipelines of a configuration call, under names that no other configuration has. The
-/// configuration uses these names from then on.
+/// Collects the models that the pipelines of a configuration call, and renames them to names that no other
+/// configuration has. The configuration then uses the new names.
 fn called_by_the_pipeline(head: &mut Map<String, Value>) -> Map<String, Value> {
     let declared = head.get("models").cloned().unwrap_or_default();
     let mut models = Map::new();

@@ -1,5 +1,5 @@
-//! `kelvin.yaml` as a whole: the general keys, all problems at once, and for each kind of probe the
-//! settings that it makes of its own keys. The written form of the general keys is in `raw`.
+//! The whole of `kelvin.yaml`: the general keys, all problems at once, and the settings that each kind of probe makes
+//! from its own keys. The written form of the general keys is in `raw`.
 
 mod around;
 mod branch;
@@ -40,35 +40,35 @@ pub use load::name;
 pub use measuring::measuring_as;
 pub use yaml::quote;
 
-/// Everything a check needs to know, read and checked up front.
+/// The data that a check needs, read and checked before the run.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The file as it was named, for messages.
+    /// The path of the file as it was given, for messages.
     pub file: PathBuf,
     /// The folder of the file: the working directory of the pipeline, and the base of every path.
     pub root: PathBuf,
-    /// The folder from which a check takes everything that it reads or runs, where that is not `root`.
+    /// The folder from which a check reads and runs everything, if that is not `root`.
     rules: Option<PathBuf>,
-    /// Seeds the choice of perturbations, never the pipeline.
+    /// The seed for the choice of perturbations; it does not affect the pipeline.
     pub seed: u64,
-    /// How often every invocation is made; each repeat is scored by itself.
+    /// How often every invocation is made; each repeat is scored separately.
     pub repeats: NonZeroUsize,
-    /// The repeats without those that are added for a base, so that figures of one item rest on as many runs on
-    /// both sides.
+    /// The number of repeats without the additional repeats for a base, so that the figures of an item are based on
+    /// equally many runs on both sides.
     pub replicas: NonZeroUsize,
-    /// How many invocations run at the same time; how many processes there are, where each has several at once.
+    /// How many invocations run at the same time; the number of processes, if each process runs several at once.
     pub jobs: NonZeroUsize,
-    /// What bounds one invocation and their rate.
+    /// The limits of one invocation, and of the rate of invocations.
     pub limits: Limits,
     /// Whether a failed invocation is tried again.
     pub retry: Retry,
-    /// The cache of answers; none unless asked for.
+    /// The settings of the answer cache; none if it is not used.
     pub cache: Option<CacheSettings>,
-    /// Globs of the files that make up the pipeline; empty means what git knows.
+    /// Globs of the files that make up the pipeline; if empty, the files that git knows.
     pub fingerprint: Vec<String>,
-    /// Patterns of the files that change no answer: a change that touches nothing else needs no run.
+    /// Patterns of the files that change no answer: a change that touches only such files needs no run.
     pub harmless: Vec<String>,
-    /// The environment of the job, where there is one; part of the cache key.
+    /// The environment of the job, if there is one; part of the cache key.
     pub around: Option<Around>,
     /// Environment variables that change the answers; part of the cache key.
     pub env: Vec<String>,
@@ -76,9 +76,9 @@ pub struct Config {
     models: BTreeMap<String, ModelSettings>,
     /// The name of this configuration among several in a repository.
     pub name: Option<String>,
-    /// Where the report that a change is compared with comes from.
+    /// The source of the report with which a change is compared.
     pub baseline: BaselineSettings,
-    /// When a change does not pass.
+    /// The conditions under which a change does not pass.
     pub gate: GateSettings,
     /// The settings of the kinds of probes, in the order of their registry.
     probes: Vec<ProbeConfig>,
@@ -88,7 +88,7 @@ pub struct Config {
 #[derive(Clone, Debug)]
 struct ProbeConfig {
     name: &'static str,
-    /// Whether the file configures the kind; otherwise its settings are only a part of the digest.
+    /// Whether the file configures the kind; if not, its settings only contribute to the digest.
     is_configured: bool,
     settings: Arc<dyn ProbeSettings>,
 }
@@ -107,19 +107,19 @@ pub struct Limits {
 /// When and how a failed invocation is tried again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retry {
-    /// Attempts in all; 1 means no retry.
+    /// The number of attempts in total; 1 means no retry.
     pub max_attempts: NonZeroUsize,
     /// The delay before the second attempt.
     pub initial_delay: Duration,
-    /// The factor from each delay to the next; at least 1.
+    /// The factor between one delay and the next; at least 1.
     pub backoff_factor: f64,
-    /// The most that is added to each delay at random.
+    /// The maximum of the random addition to each delay.
     pub jitter_max: Duration,
-    /// Exit codes that are worth another attempt.
+    /// Exit codes after which another attempt is made.
     pub transient_exit_codes: Vec<i32>,
     /// Whether an invocation that timed out is tried again.
     pub retry_on_timeout: bool,
-    /// Attempts in all where the server of a model is busy or in trouble, or the connection breaks.
+    /// The number of attempts in total if the server of a model is busy or has an error, or if the connection breaks.
     pub model_attempts: NonZeroUsize,
 }
 
@@ -130,14 +130,14 @@ pub struct CacheSettings {
     pub dir: PathBuf,
 }
 
-/// What the command line changes in the configuration.
+/// The changes that the command line makes to the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
     /// The configuration file; `kelvin.yaml` in the working directory unless given.
     pub file: Option<PathBuf>,
-    /// The text of the configuration, which replaces that of the file.
+    /// The text of the configuration, which replaces the text of the file.
     pub text: Option<String>,
-    /// The folder from which a check takes everything that it reads or runs, instead of the folder of the file.
+    /// The folder from which a check reads and runs everything, instead of the folder of the file.
     pub rules: Option<PathBuf>,
     /// Replaces `name`.
     pub name: Option<String>,
@@ -147,21 +147,21 @@ pub struct Overrides {
     pub jobs: Option<NonZeroUsize>,
     /// Replaces `repeats`.
     pub repeats: Option<NonZeroUsize>,
-    /// Turns the cache off, whatever the file says.
+    /// Turns the cache off, whatever the file sets.
     pub no_cache: bool,
-    /// The folder of the cache, where the file asks for one.
+    /// The folder of the cache, if the file uses one.
     pub cache_dir: Option<PathBuf>,
-    /// Turns the cache on where the file does not say whether there is one.
+    /// Turns the cache on if the file does not say whether it is used.
     pub cache: bool,
-    /// The environment of the job, where there is one.
+    /// The environment of the job, if there is one.
     pub around: Option<Around>,
     /// Changes of `gate` and `baseline`.
     pub gate: GateOverrides,
-    /// Whether what is measured is a base, so that `baseline.repeats` holds for it.
+    /// Whether a base is measured, so that `baseline.repeats` applies.
     pub is_base: bool,
 }
 
-/// What the command line changes in `gate` and `baseline`.
+/// The changes that the command line makes to `gate` and `baseline`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateOverrides {
     /// Replaces `gate.max_drop`; at least 0, at most 2.
@@ -180,7 +180,7 @@ pub struct GateOverrides {
     pub head_repeats: Option<NonZeroUsize>,
 }
 
-/// Where the baseline comes from, as the command line says.
+/// The source of the baseline according to the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BaselineOverride {
     /// One of the sources.
@@ -190,7 +190,7 @@ pub enum BaselineOverride {
 }
 
 impl BaselineOverride {
-    /// A source by its name; anything else is a file.
+    /// The source with this name; any other text is a file.
     pub fn read(text: &str) -> Self {
         let name = serde_json::Value::String(text.to_owned());
         match serde_json::from_value(name) {
@@ -201,7 +201,7 @@ impl BaselineOverride {
 }
 
 impl GateOverrides {
-    /// Applies these changes to the settings of the file.
+    /// Applies the changes of the command line to the settings of the file.
     pub fn apply(&self, baseline: &mut BaselineSettings, gate: &mut GateSettings) {
         match &self.baseline {
             None => {}
@@ -223,19 +223,18 @@ impl GateOverrides {
 }
 
 impl Config {
-    /// The folder from which a check takes everything that it reads or runs: scripts, schemas, SQL, the template of a
-    /// workspace. It is the folder of the file unless a change is judged by the files of its base.
+    /// The folder from which a check reads and runs everything: scripts, schemas, SQL, the template of a workspace. It
+    /// is the folder of the file unless a change is judged by the files of its base.
     pub fn rules_root(&self) -> &Path {
         self.rules.as_deref().unwrap_or(&self.root)
     }
 
-    /// The [`rules_root`](Self::rules_root) where it is not the folder of the file.
+    /// The [`rules_root`](Self::rules_root), if it is not the folder of the file.
     pub fn other_rules(&self) -> Option<&Path> {
         self.rules.as_deref()
     }
 
-    /// The settings of the kind of probe that has settings of this type; none where the file does
-    /// not configure the kind.
+    /// The settings of this type; none if the file does not configure that kind of probe.
     pub fn settings<T: ProbeSettings>(&self) -> Option<&T> {
         let mut settings = self.configured().map(|probe| &*probe.settings as &dyn Any);
         settings.find_map(|settings| settings.downcast_ref())
@@ -247,20 +246,19 @@ impl Config {
             .filter_map(|probe| probe.settings.target())
     }
 
-    /// How many invocations of the pipeline run at the same time: of every kind of probe at least so many.
+    /// How many invocations of the pipeline run at the same time in every kind of probe, at least.
     pub fn at_once(&self) -> usize {
         let of_a_job = self.targets().map(Address::at_once).min().unwrap_or(1);
         self.jobs.get().saturating_mul(of_a_job)
     }
 
-    /// The address of the pipeline of one kind of probe, where the file configures it.
+    /// The address of the pipeline of one kind of probe, if the file configures it.
     pub fn target_of(&self, name: &str) -> Option<&Address> {
         let probe = self.configured().find(|probe| probe.name == name)?;
         probe.settings.target()
     }
 
-    /// The judges of all kinds of probes that the file configures: the name of the probe, the place of the judge, and
-    /// its settings.
+    /// The judges of all configured probes: the name of the probe, the place of the judge, and its settings.
     pub fn judges(&self) -> impl Iterator<Item = (&'static str, String, &JudgeSettings)> {
         self.configured().flat_map(|probe| {
             let judges = probe.settings.judges().into_iter();
@@ -268,7 +266,7 @@ impl Config {
         })
     }
 
-    /// Whether a metric depends on the grades of the judge at a place, of the probe of this name.
+    /// Whether a metric of a probe depends on the grades of the judge at a place.
     pub fn is_graded(&self, probe: &str, place: &str, metric: &str) -> bool {
         let is_of_probe = metric.split_once('.').is_some_and(|(of, _)| of == probe);
         let graded =
@@ -276,7 +274,7 @@ impl Config {
         is_of_probe && self.configured().any(graded)
     }
 
-    /// How often each invocation has to be made so that every probe has its figures; none where no probe says.
+    /// How often each invocation has to be made so that every probe has its figures; none if no probe says.
     pub fn live_runs(&self) -> Option<NonZeroUsize> {
         let runs = self
             .configured()
@@ -296,12 +294,11 @@ impl Config {
 }
 
 impl Config {
-    /// The digest of everything that changes what is measured, as each kind of probe says. The commands, the
-    /// jobs, the limits and the places of files are not part of it.
+    /// The digest of everything that defines what is measured, according to each kind of probe. The commands, the jobs,
+    /// the limits and the paths of files are not included.
     ///
-    /// The digest of a kind is a field in the digest of the next kind, so that a kind that a file
-    /// does not configure leaves no trace: the digests of reports from before there was such a kind
-    /// stay the same.
+    /// The digest of a kind becomes a field in the digest of the next kind. A kind that a file does not configure adds
+    /// nothing, so the digests of reports from before that kind existed stay the same.
     pub fn measured(&self) -> Digest {
         let mut before: Option<(&str, Digest)> = None;
         for probe in &self.probes {

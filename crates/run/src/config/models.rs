@@ -1,4 +1,4 @@
-//! The declared models: the checks that a schema cannot express, and how a model is found by its name.
+//! The declared models: checks that a schema cannot express, and the search for a model by its name.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -33,12 +33,12 @@ impl Config {
         self.models.values()
     }
 
-    /// Completes an address of this file with everything that `models` says of a model that the address
-    /// names. Every kind of probe does this to its addresses when it settles its settings.
+    /// Adds to an address of this file the settings in `models` of the model that it names. Every kind of probe does
+    /// this when it makes its settings.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where no model of that name is declared.
+    /// A [`Misuse`] if no model of that name is declared.
     pub fn reach(&self, address: Address) -> Result<Address, Misuse> {
         let resolved = address.trimmed().resolved(|name| self.model(name));
         resolved.map_err(|what| Misuse::new(format!("{}: {what}", self.file.display())))
@@ -53,7 +53,7 @@ pub(super) fn settle(
     let others = models.clone();
     let settled = models.into_iter().map(|(name, endpoint)| {
         let recorded = match &endpoint {
-            // A missing file is an error only when the model is called, which may never happen.
+            // A missing file is an error only if the model is called, which may never happen.
             Endpoint::Replay(replay) => std::fs::read(root.join(&replay.file)).ok(),
             _ => None,
         };
@@ -80,7 +80,7 @@ pub(super) fn settle(
     settled.collect()
 }
 
-/// The problems of the values of all declared models, whatever their types.
+/// The problems in the values of all declared models, for all types of models.
 pub(super) fn problems(file: &Node) -> Vec<Problem> {
     let mut found = Vec::new();
     let models = file.entries(&["models"]);
@@ -115,7 +115,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     found
 }
 
-/// Checks that a recorded model is one that can be asked.
+/// Checks that a recording names a declared model that can be called.
 fn recording(models: &[(Key, Node)], model: &Node, found: &mut Vec<Problem>) {
     let Some((recorded, at)) = model.text(&["record"]) else {
         return;
@@ -129,7 +129,7 @@ fn recording(models: &[(Key, Node)], model: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// Reports an address that carries a secret, or over which the key would be sent unencrypted.
+/// Reports an address that contains a secret, or to which the key would be sent unencrypted.
 pub(super) fn address(
     model: &Node,
     at: &Range<usize>,
@@ -155,7 +155,7 @@ pub(super) fn address(
     }
 }
 
-/// Reports a key that stands in the place of the name of its variable.
+/// Reports a key that was written instead of the name of its variable.
 pub(super) fn key(model: &Node, found: &mut Vec<Problem>) {
     let Some((name, at)) = model.text(&["api_key_env"]) else {
         return;
@@ -182,7 +182,7 @@ pub(super) fn key(model: &Node, found: &mut Vec<Problem>) {
     found.push(problem.help(help));
 }
 
-/// Reports headers that cannot be sent, and headers that would carry a key.
+/// Reports headers that cannot be sent, and headers that would contain a key.
 pub(super) fn headers(model: &Node, found: &mut Vec<Problem>) {
     for (name, value) in model.entries(&["headers"]) {
         let at: Range<usize> = name.at.clone();

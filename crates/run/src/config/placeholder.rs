@@ -1,11 +1,11 @@
-//! Checks the placeholders of the command: both must be there, and nothing that only looks like one.
+//! Checks the placeholders of the command: both must exist, and no text may only look like one.
 
 use std::ops::Range;
 
 use super::diagnostic::Problem;
 use super::hints;
 
-/// Each placeholder, its meaning, and the other spellings that people use for it.
+/// Each placeholder, its meaning, and misspellings that people use.
 const PLACEHOLDERS: &[(&str, &str, &[&str])] = &[
     (
         "input",
@@ -81,7 +81,7 @@ fn wrapping(run: &str, start: usize, token: &str) -> Option<(String, &'static st
     }
 }
 
-/// Finds a text in the command that was probably meant as the placeholder.
+/// Finds a text in the command that was probably meant to be the placeholder.
 fn lookalike(run: &str, name: &str, others: &[&str]) -> Option<String> {
     let plain = |text: &str| text.trim().to_lowercase().replace('-', "_");
     let means = |word: &str| {
@@ -114,7 +114,7 @@ fn lookalike(run: &str, name: &str, others: &[&str]) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The bytes of a part of the command; those of the whole command where YAML escapes some of it.
+/// The byte range of a part of the command; the range of the whole command if YAML escapes a part of it.
 fn inside(at: &Range<usize>, source: &str, part: &str) -> Range<usize> {
     let written = source.get(at.clone()).unwrap_or("");
     match written.find(part) {

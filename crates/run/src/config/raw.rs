@@ -1,5 +1,5 @@
-//! `kelvin.yaml` as written. The JSON schema made from these types is what the file is checked
-//! against, what editors use, and what the reference in the documentation is compared with.
+//! `kelvin.yaml` as written. The file is checked against the JSON schema of these types; editors use this schema too,
+//! and the reference in the documentation is compared with it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -150,7 +150,7 @@ const fn max_output_bytes() -> u64 {
     16 << 20
 }
 
-/// Where answers are kept unless a folder is named.
+/// The default folder for answers.
 pub(super) fn cache_dir() -> String {
     ".kelvin-cache".to_owned()
 }

@@ -1,7 +1,6 @@
 //! Compares a YAML tree with a JSON schema and describes every difference to a person.
 //!
-//! It knows the part of JSON Schema that the types of `kelvin.yaml` and of the files beside it
-//! produce.
+//! It supports the part of JSON Schema that the types of `kelvin.yaml` and its related files produce.
 
 use serde_json::{Value, json};
 
@@ -13,10 +12,10 @@ use super::hints;
 pub use super::wanted::wanted;
 use super::yaml::{Content, Node};
 
-/// Gives advice about a slip, where the caller knows better than the schema does.
+/// Gives advice about a mistake, if the caller knows more about it than the schema.
 pub type Hint<'a> = dyn Fn(&Slip<'_>) -> Option<String> + 'a;
 
-/// Every way in which a node differs from a schema.
+/// All differences between a node and a schema.
 pub fn problems(node: &Node, schema: &Value, source: &str, hint: &Hint<'_>) -> Vec<Problem> {
     let models = node.entries(&["models"]).iter();
     let mut walk = ShapeWalk {
@@ -58,7 +57,7 @@ impl ShapeWalk<'_> {
                 if let Some(tag) = tag(&fitting) {
                     return self.tagged(node, tag, &fitting);
                 }
-                // Where several mappings are possible, the writer meant the one that knows one of the written keys.
+                // If several mappings are possible, the writer meant one that has a key which the file uses.
                 let is_known = |branch: &&Value| {
                     let has = |name: &str| entries.iter().any(|(key, _)| key.text == name);
                     properties(branch).any(|(name, _)| has(name))
@@ -74,7 +73,7 @@ impl ShapeWalk<'_> {
         }
     }
 
-    /// Checks a node against several mappings that one key tells apart, e.g. `kind: openai`.
+    /// Checks a node against several mappings that are distinguished by one key, e.g. `kind: openai`.
     fn tagged(&mut self, node: &Node, tag: &str, branches: &[&Value]) {
         let Some(written) = node.get(&[tag]) else {
             return self.missing(node, tag);
@@ -86,7 +85,7 @@ impl ShapeWalk<'_> {
         });
         match meant {
             Some(branch) => self.map(node, branch),
-            // The other keys depend on this one, so they are not checked.
+            // The allowed keys depend on this key, so the other keys are not checked.
             None => {
                 let any: Vec<Value> = branches.iter().map(|branch| of(branch)).collect();
                 self.path.push(tag.to_owned());
@@ -106,7 +105,7 @@ impl ShapeWalk<'_> {
             let any = schema
                 .get("additionalProperties")
                 .filter(|any| any.is_object());
-            // Where the schema says nothing of the values, any value is allowed.
+            // If the schema does not restrict the values, any value is allowed.
             let is_free = schema.get("additionalProperties") == Some(&Value::Bool(true));
             if known.is_none() && is_free {
                 continue;
@@ -203,7 +202,7 @@ impl ShapeWalk<'_> {
         }
     }
 
-    /// Checks that a name is that of a model that the file declares.
+    /// Checks that a name belongs to a model that the file declares.
     fn model(&mut self, node: &Node, name: &str) {
         if self.models.contains(&name) {
             return;
@@ -253,7 +252,7 @@ impl ShapeWalk<'_> {
             });
     }
 
-    /// The place in the file as people read it: `retry.max_attempts`, entry 2 of `env`.
+    /// The position in the file in words: `retry.max_attempts`, entry 2 of `env`.
     fn name(&self) -> String {
         match &self.path[..] {
             [] => "the file".to_owned(),

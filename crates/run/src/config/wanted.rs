@@ -1,11 +1,11 @@
-//! Describes to a person what a schema wants of a value.
+//! Describes in words which values a schema accepts.
 
 use serde_json::Value;
 
 use super::branch::{branches, properties, takes, takes_anything, words};
 use super::yaml::Content;
 
-/// The description of what a schema wants: "a whole number from 1 to 100".
+/// The description of the accepted values: "a whole number from 1 to 100".
 pub fn wanted(schema: &Value) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut keys: Vec<String> = Vec::new();
@@ -19,7 +19,7 @@ pub fn wanted(schema: &Value) -> String {
             parts.push("one of the known names".to_owned());
         } else if words.is_empty() {
             let described = described(branch);
-            // Mappings that a key tells apart all have the same description.
+            // Mappings that are distinguished by a key all have the same description.
             if parts.last() != Some(&described) {
                 parts.push(described);
             }
@@ -27,7 +27,7 @@ pub fn wanted(schema: &Value) -> String {
             parts.extend(words.iter().map(|word| format!("`{word}`")));
         }
     }
-    // Mappings that a key tells apart are listed together, after the shorter alternatives.
+    // Mappings that are distinguished by a key are listed together, after the shorter alternatives.
     parts.extend(match &keys[..] {
         [] => None,
         [only] => Some(format!("a mapping with the key {only}")),
@@ -39,7 +39,7 @@ pub fn wanted(schema: &Value) -> String {
     }
 }
 
-/// "one", or "one or two", or "one, two or three".
+/// Joins the parts: "one", "one or two", or "one, two or three".
 fn either(parts: &[String]) -> String {
     match parts.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
@@ -47,7 +47,7 @@ fn either(parts: &[String]) -> String {
     }
 }
 
-/// The key of a mapping that has only one; none for any other value.
+/// The key of a mapping that has exactly one key; none for any other value.
 fn only_key(branch: &Value) -> Option<String> {
     let of_map = takes(branch, &Content::Map(Vec::new()))
         && !takes_anything(branch)

@@ -1,5 +1,5 @@
-//! YAML text as a tree in which every node knows its place, so that all problems of a file can be
-//! found in one walk. No other module knows which YAML reader is used.
+//! YAML text as a tree in which every node knows its position, so that all problems of a file can be found in one pass.
+//! No other module depends on the YAML library.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
@@ -10,51 +10,52 @@ use std::ops::Range;
 
 use super::diagnostic::Problem;
 
-/// A larger text is refused before it is read as YAML.
+/// A larger text is rejected before it is parsed.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How much a file may hold. Aliases are limited alike in all of them: nobody needs many, and a few lines of them can
-/// stand for more than any machine can hold.
+/// The limits for the content of a file. The limit for aliases is the same for all files: nobody needs many aliases,
+/// and a few lines of them can expand to more than any machine can store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct YamlLimits {
-    /// How many bytes it may have.
+    /// The maximum size in bytes.
     pub bytes: usize,
-    /// How many values, keys included.
+    /// The maximum number of values, including keys.
     nodes: usize,
 }
 
 impl YamlLimits {
-    /// A configuration: a person writes it.
+    /// The limits for a configuration, which a person writes.
     pub const CONFIGURATION: Self = Self {
         bytes: MOST_BYTES,
         nodes: 50_000,
     };
-    /// A list of items, which a program may have written: a hundred thousand of some ten values.
+    /// The limits for a list of items, which a program may have written: a hundred thousand items with about ten values
+    /// each.
     pub const ITEMS: Self = Self {
         bytes: 64 * MOST_BYTES,
         nodes: 2_000_000,
     };
 }
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its bytes in the source; only the beginning where it spans several lines.
+    /// The byte range in the source; only its beginning if the value spans several lines.
     pub at: Range<usize>,
-    /// What it is.
+    /// The content of the node.
     pub content: Content,
 }
 
-/// What a node is, by the core schema of YAML 1.2: `no` and `on` are strings.
+/// The types of a node according to the core schema of YAML 1.2: `no` and `on` are strings.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// Nothing, `~` or `null`.
+    /// An empty value, `~` or `null`.
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number that was written as a whole one.
+    /// A number that was written without a decimal point.
     Integer(Number),
-    /// Any other number; infinite or not a number where the file says so.
+    /// Any other number, including infinity and NaN if the file contains them.
     Float(f64),
     /// A string.
     Text(String),
@@ -64,10 +65,10 @@ pub enum Content {
     Map(Vec<(Key, Node)>),
 }
 
-/// A key and where it stands.
+/// A key and its position.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// Its bytes in the source.
+    /// The byte range in the source.
     pub at: Range<usize>,
     /// The key.
     pub text: String,
@@ -86,12 +87,12 @@ impl Node {
         node.get(rest)
     }
 
-    /// The place of the value under a path of keys; that of the file as a whole where there is none.
+    /// The position of the value under a path of keys; the whole file if the value does not exist.
     pub fn place(&self, path: &[&str]) -> Range<usize> {
         self.get(path).map_or(0..0, |node| node.at.clone())
     }
 
-    /// The entries of the mapping under a path of keys; none where there is no mapping.
+    /// The entries of the mapping under a path of keys; none if there is no mapping.
     pub fn entries(&self, path: &[&str]) -> &[(Key, Self)] {
         match self.get(path).map(|node| &node.content) {
             Some(Content::Map(entries)) => entries,
@@ -99,9 +100,9 @@ impl Node {
         }
     }
 
-    /// The path of the innermost key that has a place of the source in it, e.g. `prompts[2].id`.
+    /// The path of the innermost key whose position contains this position, e.g. `prompts[2].id`.
     pub fn key_at(&self, place: &Range<usize>) -> Option<String> {
-        // A problem of the file as a whole belongs to no key.
+        // A problem of the whole file belongs to no key.
         let is_in = |at: &Range<usize>| *place != (0..0) && at.contains(&place.start);
         let below = |name: &dyn Fn() -> String, node: &Self| match node.key_at(place) {
             Some(rest) if rest.starts_with('[') => Some(name() + &rest),
@@ -115,7 +116,7 @@ impl Node {
             }),
             Content::List(items) => {
                 let found = |at: usize| below(&|| format!("[{at}]"), items.get(at)?);
-                // Items stand in the order of the source, but for those that an alias repeats.
+                // Items are in the order of the source, except those that an alias repeats.
                 let likely = items.partition_point(|item| item.at.start <= place.start);
                 let likely = likely.checked_sub(1).and_then(found);
                 likely.or_else(|| (0..items.len()).find_map(found))
@@ -128,7 +129,7 @@ impl Node {
         }
     }
 
-    /// The string under a path of keys, with its place.
+    /// The string under a path of keys, with its position.
     pub fn text(&self, path: &[&str]) -> Option<(&str, &Range<usize>)> {
         let node = self.get(path)?;
         match &node.content {
@@ -137,7 +138,7 @@ impl Node {
         }
     }
 
-    /// The strings of the list under a path of keys, each with its place. Entries of other types are skipped.
+    /// The strings of the list under a path of keys, each with its position. Entries of other types are skipped.
     pub fn texts(&self, path: &[&str]) -> Vec<(&str, &Range<usize>)> {
         let Some(Content::List(items)) = self.get(path).map(|node| &node.content) else {
             return Vec::new();
@@ -146,7 +147,7 @@ impl Node {
         texts.collect()
     }
 
-    /// The value as JSON, without places.
+    /// The value as JSON, without positions.
     pub fn to_json(&self) -> Value {
         match &self.content {
             Content::Null => Value::Null,
@@ -163,17 +164,16 @@ impl Node {
     }
 }
 
-/// Reads one document. Text that is not YAML, a repeated key, a second document or too much of
-/// anything is a problem.
+/// Parses one document. Text that is not YAML, a repeated key, a second document or exceeding a limit is a problem.
 pub fn parse(source: &str) -> Result<Node, Problem> {
     parse_within(source, YamlLimits::CONFIGURATION)
 }
 
-/// Reads one document as [`parse`] does, with another limit.
+/// Parses one document like [`parse`], with other limits.
 ///
 /// # Errors
 ///
-/// As [`parse`].
+/// Fails like [`parse`].
 pub fn parse_within(source: &str, room: YamlLimits) -> Result<Node, Problem> {
     if source.len() > room.bytes {
         let message = format!(
@@ -200,7 +200,7 @@ pub fn parse_within(source: &str, room: YamlLimits) -> Result<Node, Problem> {
     serde_yaml::from_str_with_options(source, options).map_err(|error| explain(&error, source))
 }
 
-/// Explains an error of the YAML reader, with advice for the common slips.
+/// Explains an error of the YAML library, with advice for common mistakes.
 fn explain(error: &Error, source: &str) -> Problem {
     let at = error
         .location()
@@ -231,7 +231,7 @@ fn explain(error: &Error, source: &str) -> Problem {
     }
 }
 
-/// The advice for the most common slips, found by the words of the YAML reader.
+/// Advice for the most common mistakes, which are recognised by the message of the YAML library.
 fn slip(text: &str) -> Option<&'static str> {
     const SLIPS: &[(&str, &str)] = &[
         ("tab", "indent with spaces"),
@@ -262,7 +262,7 @@ fn slip(text: &str) -> Option<&'static str> {
     Some(help)
 }
 
-/// The bytes of a location; a syntax error knows its line and column only.
+/// The byte range of a location; a syntax error has only a line and a column.
 fn place(location: &Location, source: &str) -> Range<usize> {
     let span = location.span();
     if let (Some(start), Some(length)) = (span.byte_offset(), span.byte_len()) {
@@ -287,7 +287,7 @@ impl<'de> Deserialize<'de> for Node {
     }
 }
 
-/// The bytes of a location whose source is not at hand.
+/// The byte range of a location without the source text.
 fn bytes(location: &Location) -> Range<usize> {
     let span = location.span();
     let start = span.byte_offset().unwrap_or(0) as usize;
@@ -358,8 +358,8 @@ impl<'de> Visitor<'de> for ContentVisitor {
     }
 }
 
-/// Quotes a text for a block mapping or a block list: plain where no part of it could be read as
-/// anything else, in double quotes otherwise.
+/// Quotes a text for a block mapping or a block list: unquoted if no part of it has another meaning, otherwise in
+/// double quotes.
 pub fn quote(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
@@ -386,8 +386,8 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// Allows letters, digits and characters that cannot begin, end or divide anything in YAML. Numbers and words
-/// that some reader takes for a boolean or for null need quotes.
+/// Whether a text needs no quotes: it has only letters, digits and characters without a special meaning in YAML.
+/// Numbers and words that some parser reads as a boolean or as null need quotes.
 fn is_plain(text: &str) -> bool {
     const WORDS: &[&str] = &["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let inner = |c: char| c.is_ascii_alphanumeric() || " _./-+={}<>|$".contains(c);
@@ -397,7 +397,7 @@ fn is_plain(text: &str) -> bool {
         && !WORDS.contains(&&*text.to_ascii_lowercase())
 }
 
-/// Characters that a reader of the file could not see, or that YAML does not allow.
+/// Whether a reader of the file could not see a character, or YAML does not allow it.
 fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(

@@ -1,4 +1,4 @@
-//! What the answers of a journal depend on, in parts, and the environment that they were given in, so that a later
+//! The parts on which the answers of a journal depend, and the environment in which they were given, so that a later
 //! run can say what has changed.
 
 use std::collections::BTreeMap;
@@ -7,12 +7,12 @@ use crate::config;
 use kelvin_base::digest::Fields;
 use serde::{Deserialize, Serialize};
 
-/// The number of changes that are named; further ones are counted.
+/// How many changes are named; the others are only counted.
 const NAMED: usize = 5;
-/// Where there are more files than this, none is noted down: the journal would begin with megabytes.
+/// If there are more files than this, none is recorded: the journal would begin with megabytes.
 const MOST_FILES: usize = 20_000;
 
-/// The parts by their names, with files and programs as messages name them, each with a digest.
+/// The parts by the names that messages use, including files and programs, each with a digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JournalBasis {
@@ -21,7 +21,7 @@ pub(crate) struct JournalBasis {
 }
 
 impl JournalBasis {
-    /// Collects the parts, as messages name them, and the files.
+    /// Collects the parts and the files, under the names that messages use.
     pub(crate) fn of(
         parts: impl IntoIterator<Item = (&'static str, String)>,
         files: BTreeMap<String, String>,
@@ -43,7 +43,7 @@ impl JournalBasis {
         self.files.keys().map(|name| name.trim_matches('`'))
     }
 
-    /// Describes in words what differs now.
+    /// Describes the changes in words.
     pub(super) fn changes(&self, now: &Self) -> String {
         let mut changes: Vec<String> = now
             .parts
@@ -78,8 +78,8 @@ impl JournalBasis {
     }
 }
 
-/// Prefixes of variables of a terminal, a desktop or a login. They differ between two windows, and no
-/// pipeline answers by them.
+/// Prefixes of variables of a terminal, a desktop or a login. They differ between two windows, and no pipeline depends
+/// on them.
 const OF_A_TERMINAL: &[&str] = &[
     "ALACRITTY_",
     "BASH_",
@@ -121,7 +121,7 @@ const OF_A_LOGIN: &[&str] = &[
     "WINDOWID",
     "XAUTHORITY",
 ];
-/// Two hexadecimal digits of a digest notice a change in 255 of 256 cases, and nobody can guess a value from them.
+/// Two hexadecimal digits of a digest detect 255 of 256 changes, and nobody can guess a value from them.
 const DIGITS: usize = 2;
 
 /// The undeclared variables of this process that may matter, each with a few digits of its digest.

@@ -1,5 +1,5 @@
-//! The journal: what has finished, as one line of JSON each, appended as it happens. A run that was killed
-//! leaves it for the run that continues.
+//! The journal: one line of JSON for each finished invocation, appended immediately. If a run is killed, the next run
+//! can continue from its journal.
 
 mod basis;
 
@@ -26,7 +26,7 @@ use kelvin_system::pipeline::Made;
 
 pub(super) use basis::{JournalBasis, variables_of_process};
 
-/// The journal of a run, and what an earlier run has left in it.
+/// The journal of a run, with the records of an earlier run.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
@@ -34,32 +34,34 @@ pub(super) struct Journal {
     order: Option<Vec<Notice>>,
 }
 
-/// The first line, and a later one where the limits have changed. It holds for the records that follow.
+/// The header of a journal is its first line; it is repeated later if the limits have changed. It applies to the
+/// records that follow.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
     /// The version of the format.
     pub(super) kelvin_journal: u32,
-    /// The digest of command, declared environment, decision field and code of the pipeline.
+    /// The digest of the command, the declared environment, the decision field and the code of the pipeline.
     pub(super) pipeline: Digest,
-    /// What failures depend on beside the pipeline: the limits, the retries and the scorer.
+    /// All settings besides the pipeline on which failures depend: the limits, the retries and the scorer.
     pub(super) limits: Digest,
-    /// What the digest of the pipeline is made of. It tells people what has changed, and decides nothing.
+    /// The parts of the digest of the pipeline. They are stored only for messages that say which part has changed.
     #[serde(default)]
     pub(super) basis: JournalBasis,
-    /// A few digits of the digest of each undeclared variable. They tell people what differs.
+    /// A few digits of the digest of each undeclared variable. They are stored only for messages that say which
+    /// variable differs.
     #[serde(default)]
     pub(super) variables: BTreeMap<String, String>,
 }
 
-/// What the pipeline creates itself, noted down once the first call has shown it.
+/// The files that the pipeline creates itself, recorded once the first call has shown them.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MadeLine {
     made: Made,
 }
 
-/// What was found out about the order of the calls.
+/// The findings about the order of the calls.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OrderLine {
@@ -82,15 +84,15 @@ struct JournalRecord {
     streams: Option<Box<Streams>>,
     attempts: usize,
     seconds: f64,
-    /// Whether a process that stays had answered nothing before.
+    /// Whether the call was the first answer of a process that stays in memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_first: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
-    /// The name of the model that the server said has answered.
+    /// The name of the model that answered, as reported by the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     served: Option<Box<str>>,
-    /// What an observer took of the invocation. The header has the digest of the observer.
+    /// The value that an observer extracted from the invocation. The header has the digest of the observer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     observed: Option<Box<Value>>,
 }
@@ -105,35 +107,35 @@ enum KnownOutcome {
 /// The version of the format. Version 1 had neither exit code nor streams, version 2 no variables.
 pub(super) const VERSION: u32 = 3;
 
-/// The version in a header that another version of this program has written.
+/// The version in the header of a journal from another version of this program.
 #[derive(Deserialize)]
 struct Version {
     kelvin_journal: u32,
 }
 
-/// What an earlier run has left.
+/// The records that an earlier run has left.
 #[derive(Debug, Default)]
 pub(super) struct LeftByEarlier {
     known: HashMap<Task, JournalRecord>,
-    /// What was found out about the order of the calls.
+    /// The findings about the order of the calls.
     order: Option<Vec<Notice>>,
-    /// The offset at which the last whole line ends; 0 where the journal is not continued.
+    /// The offset at which the last complete line ends; 0 if the journal is not continued.
     end: u64,
-    /// Whether the limits and what else failures depend on have changed since.
+    /// Whether the limits, or other settings on which failures depend, have changed since.
     limits_changed: bool,
-    /// The variables that differ from those of a part of the journal.
+    /// The variables that differ from those of some part of the journal.
     variables: BTreeSet<String>,
     /// Why the run cannot continue from this journal.
     refused: Option<String>,
 }
 
 impl LeftByEarlier {
-    /// Reads a journal. Nothing is taken from one that was written for another pipeline.
+    /// Reads a journal. A journal for another pipeline is not used.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the journal has finished calls of which none can be used, so that they are not
-    /// thrown away without the user's consent; any other error where the journal cannot be read.
+    /// A [`Misuse`] if the journal has finished calls but none can be used, so that they are not deleted without the
+    /// user's consent; any other error if the journal cannot be read.
     pub(super) fn load(path: &Path, header: &Header) -> anyhow::Result<Self> {
         match fs::read(path) {
             Ok(bytes) => {
@@ -156,28 +158,28 @@ impl LeftByEarlier {
         }
     }
 
-    /// Whether there is nothing to continue from.
+    /// Whether there are no results to reuse.
     pub(super) fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// The variables that differ from those under which the stored answers were given.
+    /// The variables whose values differ from those at the time of the stored answers.
     pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(String::as_str)
     }
 
-    /// What has finished.
+    /// The finished tasks.
     pub(super) fn tasks(&self) -> impl Iterator<Item = &Task> {
         self.known.keys()
     }
 }
 
 impl Journal {
-    /// Continues the journal that an earlier run left, or begins a new one.
+    /// Continues the journal of an earlier run, or begins a new one.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the file cannot be written.
     pub(super) fn open(path: &Path, header: &Header, left: LeftByEarlier) -> anyhow::Result<Self> {
         let failed = || format!("failed to open the journal `{}`", path.display());
         let end = if left.is_empty() { 0 } else { left.end };
@@ -187,7 +189,7 @@ impl Journal {
             .custom_flags(OFlags::NOFOLLOW.bits() as i32)
             .open(path)
             .with_context(failed)?;
-        // A line that a kill has torn is cut off, so that the next record begins on a new line.
+        // A line that was cut off by a kill is removed, so that the next record begins on a new line.
         file.set_len(end).with_context(failed)?;
         let journal = Self {
             file,
@@ -200,7 +202,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// What an earlier run found out about a task with this key.
+    /// The result of an earlier run for a task with this key.
     pub(super) fn find(&self, task: &Task, key: &Digest) -> Option<Outcome> {
         let record = self.known.get(task).filter(|record| record.key == *key)?;
         Some(Outcome {
@@ -220,11 +222,11 @@ impl Journal {
         })
     }
 
-    /// Notes down a finished invocation.
+    /// Records a finished invocation.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it: a run that cannot be resumed must not look as if it could.
+    /// Fails if the file cannot be written: a run that cannot be resumed must not look as if it could.
     pub(super) fn note(&self, task: &Task, key: &Digest, outcome: &Outcome) -> anyhow::Result<()> {
         self.append(&JournalRecord {
             key: *key,
@@ -246,41 +248,42 @@ impl Journal {
         })
     }
 
-    /// What an earlier run has found out about the order of the calls.
+    /// The findings of an earlier run about the order of the calls.
     pub(super) fn order(&self) -> Option<Vec<Notice>> {
         self.order.clone()
     }
 
-    /// Notes down what was found out about the order of the calls.
+    /// Records the findings about the order of the calls.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the file cannot be written.
     pub(super) fn note_order(&self, notices: &[Notice]) -> anyhow::Result<()> {
         self.append(&OrderLine {
             order: notices.to_vec(),
         })
     }
 
-    /// Notes down what the pipeline creates itself.
+    /// Records which files the pipeline creates itself.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the file cannot be written.
     pub(super) fn note_made(&self, made: Made) -> anyhow::Result<()> {
         self.append(&MadeLine { made })
     }
 
-    /// Forgets everything: a run that continues from here finds nothing.
+    /// Deletes all records, so that a later run finds no results to reuse.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the file cannot be written.
     pub(super) fn clear(&self) -> anyhow::Result<()> {
         self.file.set_len(0).context("failed to empty the journal")
     }
 
-    /// Writes one line with one write: lines of several threads never mix, and a kill tears at most the last.
+    /// Writes a line with a single write, so that lines of several threads never mix, and a kill damages at most the
+    /// last line.
     fn append(&self, line: &impl Serialize) -> anyhow::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
@@ -290,8 +293,8 @@ impl Journal {
     }
 }
 
-/// The records of a journal; nothing where it belongs to another pipeline. Failures are used only
-/// where everything that they depend on is the same.
+/// The records of a journal; no records if it belongs to another pipeline. Failures are used only if all settings on
+/// which they depend are the same.
 fn read(bytes: &[u8], header: &Header) -> LeftByEarlier {
     let mut left = LeftByEarlier::default();
     let mut limits = None;
@@ -314,7 +317,7 @@ fn read(bytes: &[u8], header: &Header) -> LeftByEarlier {
         }
         if let Ok(found) = serde_json::from_slice::<Header>(line) {
             if found.pipeline != header.pipeline {
-                // Without a finished call there is nothing to lose.
+                // Without a finished call, no result can be lost.
                 let finished = bytes.split(|byte| *byte == b'\n').filter(is_record).count();
                 left = LeftByEarlier::default();
                 left.refused = (finished > 0).then(|| {
@@ -342,8 +345,8 @@ fn read(bytes: &[u8], header: &Header) -> LeftByEarlier {
     left
 }
 
-/// What the pipeline has created itself, by its journal; nothing where the journal cannot be read, which is an error
-/// later.
+/// The files that the pipeline has created itself, according to its journal; no files if the journal cannot be read,
+/// which is reported later.
 pub(super) fn made(path: &Path) -> Made {
     let bytes = fs::read(path).unwrap_or_default();
     let mut made = Made::default();
@@ -357,7 +360,7 @@ pub(super) fn made(path: &Path) -> Made {
     made
 }
 
-/// Whether a line of a journal is a finished call.
+/// Whether a line of a journal records a finished call.
 fn is_record(line: &&[u8]) -> bool {
     serde_json::from_slice::<JournalRecord>(line).is_ok()
 }
@@ -372,11 +375,11 @@ impl JournalRecord {
     }
 }
 
-/// The beginnings of the lines of a journal that are no answers.
+/// The beginnings of the journal lines that are not answers.
 const OTHERS: [&[u8]; 2] = [b"{\"kelvin_journal\"", b"{\"made\""];
 
-/// How many answers the journal of an output folder has, and when the last was added; none where there is no journal,
-/// because no run is under way and none was interrupted. An answer that is being written is not counted.
+/// How many answers the journal of an output folder has, and when the last one was added. None if there is no journal,
+/// because then no run is in progress and none was interrupted. An answer that is just being written is not counted.
 pub fn so_far(out: &Path) -> Option<(usize, SystemTime)> {
     let file = File::open(tree::journal_of(out)).ok()?;
     let at = file.metadata().ok()?.modified().ok()?;
@@ -384,7 +387,7 @@ pub fn so_far(out: &Path) -> Option<(usize, SystemTime)> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line).ok()? > 0 {
-        // Such lines say what the answers hold for, and which files the pipeline creates itself.
+        // These lines describe the conditions for the answers, and the files that the pipeline creates itself.
         let is_another = OTHERS.iter().any(|begin| line.starts_with(begin));
         lines += usize::from(line.ends_with(b"\n") && !is_another);
         line.clear();

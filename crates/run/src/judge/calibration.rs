@@ -1,4 +1,4 @@
-//! The trials that a repository keeps, so that a gate knows which judges it may trust.
+//! The trials that are stored in a repository, so that a gate knows which judges it may trust.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::trial::{Fitness, TrialRecord};
 
-/// The version of the file. A file of another version is not read, since its fields may mean
-/// something else.
+/// The version of the file format. A file of another version is not read, since its fields may have another meaning.
 const SCHEMA: u32 = 1;
 
 /// The trials of the judges of one configuration, as `kelvin calibrate` stores them.
@@ -55,18 +54,18 @@ impl Default for Calibration {
     }
 }
 
-/// What the stored trials say about a judge.
+/// The results of the stored trials of a judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JudgeStanding {
-    /// It was tried, and is fit to gate on.
+    /// The judge was tested, and is fit for a gate.
     Fit,
-    /// It was tried, and is not known to be fit, for these reasons.
+    /// The judge was tested, and is not known to be fit, for these reasons.
     NotFit(Fitness, Vec<String>),
-    /// The judge at this place was tried with other settings: its id at that time.
+    /// The judge at this place was tested with other settings; the text is its id at that time.
     Void(String),
-    /// The judge was tried with these settings, and its server called the model otherwise then: the names at that time.
+    /// The judge was tested with these settings, but at that time its server reported other names for the model.
     ServedOtherwise(BTreeSet<String>),
-    /// It was never tried.
+    /// It was never tested.
     Untried,
 }
 
@@ -74,7 +73,7 @@ pub enum JudgeStanding {
 ///
 /// # Errors
 ///
-/// Why the file cannot be used, in words for a person.
+/// Fails with the reason why the file cannot be used, in words for a person.
 pub fn read(bytes: &[u8]) -> Result<Calibration, String> {
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| format!("it is no JSON: {error}"))?;
@@ -91,9 +90,9 @@ pub fn read(bytes: &[u8]) -> Result<Calibration, String> {
 }
 
 impl Calibration {
-    /// What the trials say about the judge of this id, which is configured at this place and whose servers name these
-    /// models. A trial of another id or of other models says nothing about it. Without names, nothing was graded, or no
-    /// server says one.
+    /// The results of the trials for the judge with this id, which is configured at this position and whose servers
+    /// report these model names. A trial of another id or of other models does not count. There are no names if there
+    /// was no grading, or if no server reports a name.
     pub fn stands_for(
         &self,
         judge: &str,
@@ -124,7 +123,7 @@ impl Calibration {
         trials.find(|trial| trial.grader_id == grader_id)
     }
 
-    /// Keeps what people said in the place of the earlier records of the same judge and criterion.
+    /// Stores the choices of people, replacing earlier records of the same judge and criterion.
     pub fn put_people(&mut self, record: PeopleRecord) {
         self.people
             .retain(|one| (&one.judge, &one.criterion) != (&record.judge, &record.criterion));
@@ -134,7 +133,7 @@ impl Calibration {
         });
     }
 
-    /// Keeps a trial in the place of the earlier ones of the same judge.
+    /// Stores a trial, replacing earlier ones of the same judge.
     pub fn put(&mut self, record: TrialRecord) {
         self.trials
             .retain(|trial| trial.judge != record.judge && trial.grader_id != record.grader_id);

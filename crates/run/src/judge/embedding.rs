@@ -1,5 +1,4 @@
-//! `embedding_similarity`: how near the meanings of two texts are, as the cosine of the angle between
-//! their vectors.
+//! `embedding_similarity`: how similar the meanings of two texts are, as the cosine of the angle between their vectors.
 
 use serde_json::{Value, json};
 
@@ -62,23 +61,23 @@ impl Judge for EmbeddingSimilarity {
     }
 }
 
-/// The key of the cosine in the short form in which a long answer is kept.
+/// The key of the cosine in the short form of an answer that the cache stores.
 const COSINE: &str = "cosine";
 
-/// Reads two vectors, and keeps their cosine.
+/// Reads two vectors and returns their cosine.
 #[derive(Debug)]
 struct CosineReading;
 
 impl Reading for CosineReading {
     fn digest(&self) -> Digest {
-        // Version 1 did not keep the name of the model that the server says.
+        // Version 1 did not store the model name that the server reports.
         Fields::of("kelvin/reader/cosine/v2").digest()
     }
 
     fn read(&self, output: &[u8]) -> Result<Value, Failure> {
         let answer: Value = serde_json::from_slice(output)
             .map_err(|error| unusable(format!("the vectors are not valid JSON: {error}")))?;
-        // Only the cache holds this form: an embedding call itself returns a list.
+        // Only the cache contains the cosine itself: an embedding call returns a list.
         if let Some(cosine) = answer.get(COSINE).and_then(Value::as_f64) {
             return Ok(seat::read(cosine, ""));
         }
@@ -112,7 +111,7 @@ fn cosine(one: &[f64], other: &[f64]) -> Result<f64, Failure> {
     }
     let (one, other) = (unit(one)?, unit(other)?);
     let product: f64 = one.iter().zip(&other).map(|(a, b)| a * b).sum();
-    // Through rounding, the product of a vector with itself is not always exactly 1.
+    // Because of rounding, the product of a vector with itself is not always exactly 1.
     Ok(if one == other {
         1.0
     } else {
@@ -120,8 +119,8 @@ fn cosine(one: &[f64], other: &[f64]) -> Result<f64, Failure> {
     })
 }
 
-/// The vector of length 1 in the same direction. The largest number is divided out first, so that no
-/// square is too large or too small for a double.
+/// The vector of length 1 in the same direction. All numbers are divided by the largest first, so that no square
+/// overflows or underflows.
 fn unit(vector: &[f64]) -> Result<Vec<f64>, Failure> {
     let largest = vector
         .iter()

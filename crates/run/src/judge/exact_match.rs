@@ -1,4 +1,4 @@
-//! `exact_match`: whether two texts have the same content. It asks nobody.
+//! `exact_match`: whether two texts have the same content. It makes no calls.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Exhibit, Grade, Judge, Question, Seat, Ungraded};
 use kelvin_base::failure::Failure;
 
-/// 1 where the response has the same content as the reference, else 0.
+/// 1 if the response has the same content as the reference, otherwise 0.
 #[derive(Debug)]
 pub(super) struct ExactMatch {
     normalize: Normalize,
@@ -34,13 +34,13 @@ impl Normalize {
         match self {
             Self::None => Cow::Borrowed(text),
             Self::Whitespace => Cow::Owned(words(text)),
-            // Upper case first: some letters, such as the German sharp s, have no lower-case form of
-            // their own that equals that of their capital.
+            // Upper case comes first, because some letters differ from the lower case of their own capital, e.g. the
+            // German sharp s.
             Self::Casefold => Cow::Owned(words(text).to_uppercase().to_lowercase()),
         }
     }
 
-    /// The rule with its version, as it stands in the id of the judge.
+    /// The rule with its version, as part of the id of the judge.
     const fn id(self) -> &'static str {
         match self {
             Self::None => "none-v1",
@@ -55,7 +55,7 @@ fn words(text: &str) -> String {
 }
 
 impl ExactMatch {
-    /// A judge with a rule for what counts as the same.
+    /// A judge with a rule for which texts count as equal.
     pub(super) const fn new(normalize: Normalize) -> Self {
         Self { normalize }
     }

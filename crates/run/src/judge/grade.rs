@@ -1,4 +1,4 @@
-//! A grade, which is checked where it is made.
+//! A grade, which is checked when it is made.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Whether this is the usual order. The parameter is a reference because serde passes one.
+    /// Whether this is the usual order. The parameter is a reference because serde requires one.
     #[expect(
         clippy::trivially_copy_pass_by_ref,
         reason = "serde's `skip_serializing_if` hands over a reference"
@@ -84,7 +84,7 @@ impl Grade {
     ///
     /// # Errors
     ///
-    /// Where the score is no number from 0 to 1, or the judge has no name.
+    /// Fails if the score is not a number from 0 to 1, or the judge has no name.
     pub fn new(
         score: f64,
         notes: impl Into<String>,
@@ -110,40 +110,40 @@ impl Grade {
         })
     }
 
-    /// Keeps the parts that the score is made from.
+    /// Adds the parts from which the score is made.
     #[must_use]
     pub(super) fn made_from(mut self, parts: Vec<GradePart>) -> Self {
         self.parts = parts;
         self
     }
 
-    /// Notes that the judge was shown less than the whole.
+    /// Notes whether the judge saw only a part of the texts.
     #[must_use]
     pub(super) const fn cut_if(mut self, cut: bool) -> Self {
         self.cut = cut;
         self
     }
 
-    /// Keeps the names of the models that have answered.
+    /// Adds the names of the models that answered.
     #[must_use]
     pub(crate) fn served_by(mut self, names: BTreeSet<String>) -> Self {
         self.served = names;
         self
     }
 
-    /// Keeps what the servers called the state of their systems.
+    /// Adds the system fingerprints that the servers reported.
     #[must_use]
     pub(crate) fn in_states(mut self, fingerprints: BTreeSet<String>) -> Self {
         self.fingerprints = fingerprints;
         self
     }
 
-    /// What the servers called the state of their systems.
+    /// The system fingerprints that the servers reported.
     pub const fn fingerprints(&self) -> &BTreeSet<String> {
         &self.fingerprints
     }
 
-    /// The names of the models that have answered, as their servers say it.
+    /// The names of the models that answered, as reported by their servers.
     pub const fn served(&self) -> &BTreeSet<String> {
         &self.served
     }
@@ -158,8 +158,8 @@ impl Grade {
         &self.notes
     }
 
-    /// Changes whatever the judge had to say, also of the answers that the score is made from. A judge quotes what it
-    /// grades, so its notes are shortened wherever answers are.
+    /// Changes all notes of the judge, including those of the single answers behind the score. A judge quotes the
+    /// graded texts, so its notes are shortened together with the answers.
     pub fn change_notes(&mut self, change: impl Fn(&str) -> String) {
         let parts = self.parts.iter_mut().map(|part| &mut part.notes);
         for notes in std::iter::once(&mut self.notes).chain(parts) {
@@ -167,29 +167,29 @@ impl Grade {
         }
     }
 
-    /// The id of the judge, with everything that its grades depend on.
+    /// The id of the judge, with everything on which its grades depend.
     pub fn grader_id(&self) -> &str {
         &self.grader_id
     }
 
-    /// The parts that the score is made from, where there is more than one.
+    /// The parts from which the score is made, if there is more than one.
     pub fn parts(&self) -> &[GradePart] {
         &self.parts
     }
 
-    /// Whether the judge was shown less than the whole.
+    /// Whether the judge saw only a part of the texts.
     pub const fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// By how much the score was higher in the usual order than in the swapped one; none where the
-    /// judge was asked in one order only.
+    /// How much higher the score was in the usual order than in the swapped order; none if the judge was asked in only
+    /// one order.
     pub fn order_effect(&self) -> Option<f64> {
         Some(self.mean(Order::Given)? - self.mean(Order::Swapped)?)
     }
 
-    /// Whether the two orders lead to different verdicts, that is whether their scores are on different sides of one
-    /// half. None where the judge was asked in one order only.
+    /// Whether the two orders lead to different verdicts, i.e. whether one half lies between their scores. None if the
+    /// judge was asked in only one order.
     pub fn is_flipped(&self) -> Option<bool> {
         let side = |score: f64| score.partial_cmp(&0.5);
         Some(side(self.mean(Order::Given)?) != side(self.mean(Order::Swapped)?))
@@ -203,7 +203,7 @@ impl Grade {
     }
 }
 
-/// The names that servers give to models, for a sentence.
+/// The model names that servers report, for a sentence.
 pub fn model_names<'n>(
     names: impl IntoIterator<Item = &'n (impl AsRef<str> + 'n + ?Sized)>,
 ) -> String {
@@ -215,8 +215,8 @@ pub fn model_names<'n>(
     }
 }
 
-/// The share of grades whose two orders lead to different verdicts, with the number of grades that were asked in
-/// both orders; none where no grade was.
+/// The share of grades whose two orders lead to different verdicts, with the number of grades that were asked in both
+/// orders; none if there is no such grade.
 pub fn flip_rate<'g>(grades: impl Iterator<Item = &'g Grade>) -> Option<(f64, usize)> {
     let flips: Vec<f64> = grades
         .filter_map(Grade::is_flipped)
@@ -225,7 +225,7 @@ pub fn flip_rate<'g>(grades: impl Iterator<Item = &'g Grade>) -> Option<(f64, us
     Some((stats::mean(&flips)?, flips.len()))
 }
 
-/// A grade as a report has it; it is checked like one that was just made.
+/// A grade in a report; it is checked like a new one.
 #[derive(Deserialize)]
 struct RawGrade {
     score: f64,

@@ -1,11 +1,11 @@
 //! Compares and grades answers of a pipeline.
 //!
-//! A *scorer* says how far apart two decisions are, without asking anybody. A *judge* grades a response,
-//! alone or against a reference. Judges are pure too: a judge that needs a model says what to ask and how to read an
-//! answer, and the runner makes the calls.
+//! A *scorer* computes the distance of two decisions. A *judge* grades a response, alone or against a reference.
+//! Neither makes calls itself: a judge that needs a model returns the questions and reads the answers, and the runner
+//! makes the calls.
 //!
-//! A sample that cannot be graded is *unscored*: it has an error of a certain type, it is counted, and it is in
-//! no mean. No error becomes a score.
+//! A sample that cannot be graded is *unscored*: it has a typed error, it is counted, and no mean includes it. An error
+//! never becomes a score.
 
 pub mod calibration;
 mod embedding;
@@ -39,25 +39,25 @@ pub use ungraded::{MaxErrors, Ungraded, UngradedCode};
 
 /// Grades a response.
 pub trait Judge: Send + Sync + fmt::Debug {
-    /// Names the judge with everything that its grades depend on: its version, the hash of the rubric,
-    /// the model and the parameters. Grades of different ids are never compared.
+    /// Names the judge with everything on which its grades depend: its version, the hash of the rubric, the model and
+    /// the parameters. Grades with different ids are never compared.
     fn grader_id(&self) -> String;
 
-    /// The seats that the judge calls; empty for a judge that asks nobody.
+    /// The seats that the judge calls; empty for a judge that makes no calls.
     fn seats(&self) -> Vec<&Seat>;
 
     /// The questions about an exhibit, in an order that depends only on the judge and the exhibit.
     ///
     /// # Errors
     ///
-    /// Why the exhibit cannot be graded at all. No call is made for it then.
+    /// Fails with the reason why the exhibit cannot be graded at all. Then no call is made for it.
     fn questions(&self, exhibit: &Exhibit<'_>) -> Result<Vec<Question>, Ungraded>;
 
-    /// The grade, from what the seats have read of the answers, in the order of the questions.
+    /// The grade, from the values that the seats have read in the answers, in the order of the questions.
     ///
     /// # Errors
     ///
-    /// Why there is no grade.
+    /// Fails with the reason why there is no grade.
     fn grade(
         &self,
         exhibit: &Exhibit<'_>,
@@ -65,21 +65,22 @@ pub trait Judge: Send + Sync + fmt::Debug {
     ) -> Result<Grade, Ungraded>;
 }
 
-/// A response with the texts that it is graded by. Every text comes from outside and may be hostile.
+/// A response together with the texts that are needed to grade it. Every text comes from outside and may be hostile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhibit<'a> {
-    /// What the pipeline was asked; empty where nobody knows.
+    /// The prompt for the pipeline; empty if it is not known.
     pub prompt: &'a str,
-    /// What the pipeline answered; this text is graded. In a paired grading it is the candidate.
+    /// The answer of the pipeline, which is graded. In a paired grading it is the candidate.
     pub response: &'a str,
-    /// The answer that the response is compared with: the baseline, or one that is known to be right.
+    /// The answer with which the response is compared: the answer of the baseline, or an answer that is known to be
+    /// right.
     pub reference: Option<&'a str>,
-    /// The texts that the pipeline found and answered from, the best first; none where nobody knows them.
+    /// The texts that the pipeline found and used for its answer, the best first; none if they are not known.
     pub passages: Option<&'a [String]>,
-    /// What a good answer has to satisfy; replaces the criteria of the judge's settings.
+    /// The criteria for a good answer; they replace the criteria in the judge's settings.
     pub criteria: Option<&'a str>,
-    /// The number of the exhibit in its series, from 0, in an order that depends on items and repeats alone. A judge
-    /// that exchanges the places of two texts by turns does so where the number is odd.
+    /// The number of the exhibit in its series, from 0. It depends only on items and repeats. A judge that alternates
+    /// the order of two texts swaps them if the number is odd.
     pub turn: usize,
 }
 
@@ -88,7 +89,7 @@ impl<'a> Exhibit<'a> {
     ///
     /// # Errors
     ///
-    /// Where the exhibit has no reference.
+    /// Fails if the exhibit has no reference.
     fn needs_reference(&self) -> Result<&'a str, Ungraded> {
         let missing = || {
             let text = "there is no reference to compare the response with";
@@ -101,7 +102,7 @@ impl<'a> Exhibit<'a> {
     ///
     /// # Errors
     ///
-    /// Where nobody knows the passages.
+    /// Fails if the passages are not known.
     fn needs_passages(&self) -> Result<&'a [String], Ungraded> {
         let missing = || {
             let text =

@@ -1,4 +1,4 @@
-//! The task that a model is given.
+//! The task for a judging model.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,30 +32,30 @@ pub(super) enum Mode {
 /// has the form of deepeval, which needs a judge and no embeddings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RagMeasure {
-    /// The share of the claims of the response that the passages carry.
+    /// The share of the claims in the response that the passages support.
     Faithfulness,
     /// The share of the statements of the response that help to answer the prompt.
     AnswerRelevance,
     /// The average precision of the passages.
     ContextPrecision,
-    /// The share of the claims of the reference that the passages carry.
+    /// The share of the claims in the reference that the passages support.
     ContextRecall,
 }
 
 impl RagMeasure {
-    /// Whether the judge is shown the passages.
+    /// Whether the judge sees the passages.
     pub(super) const fn needs_passages(self) -> bool {
         !matches!(self, Self::AnswerRelevance)
     }
 
-    /// Whether the judge is shown the reference in place of the response.
+    /// Whether the judge sees the reference instead of the response.
     pub(super) const fn needs_reference(self) -> bool {
         matches!(self, Self::ContextPrecision | Self::ContextRecall)
     }
 }
 
 impl Mode {
-    /// The measure that a mode stands for; none for a mode that asks for a grade.
+    /// The measure of a mode; none for a mode that asks for a grade.
     pub(super) const fn rag(self) -> Option<RagMeasure> {
         match self {
             Self::Faithfulness => Some(RagMeasure::Faithfulness),

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::targets::{Endpoint, ModelSettings, base_url};
 
-/// Settings of a model that change no answer: the place of the key, its family, what calls may cost, and how answers are recorded.
+/// Settings of a model that change no answer: where its key is, its family, the cost of calls, and how answers are
+/// recorded.
 const PASSED_OVER: [&str; 7] = [
     "api_key_env",
     "api_key_header",
@@ -15,11 +16,11 @@ const PASSED_OVER: [&str; 7] = [
     "record",
 ];
 
-/// Everything that the answers of a model depend on, as far as a configuration and its folder tell it: which server,
-/// which model, with which headers and parameters, and the files of a command.
+/// All data on which the answers of a model depend, as far as a configuration and its folder contain them: the server,
+/// the model, its headers and parameters, and the files of a command.
 ///
-/// The server counts because the same name of a model means something else on another one. Not part of it is the name
-/// that the server gives to the model that has answered: it stands with each grade.
+/// The server belongs to it because the same model name may mean a different model on another server. The name that the
+/// server reports for the model that answered does not belong to it: that name is stored with each grade.
 pub(super) fn identity(model: &ModelSettings) -> String {
     let mut identity = declared_identity(model);
     if let Some(files) = model.files {
@@ -28,7 +29,7 @@ pub(super) fn identity(model: &ModelSettings) -> String {
     Value::Object(identity).to_string()
 }
 
-/// The same without the content of files, by the keys of the configuration.
+/// The identity without the content of files, by the keys of the configuration.
 pub(crate) fn declared_identity(model: &ModelSettings) -> Map<String, Value> {
     let mut declared = endpoint(&model.endpoint);
     if let Some(recorder) = &model.recorder {
@@ -47,7 +48,7 @@ fn endpoint(endpoint: &Endpoint) -> Map<String, Value> {
     {
         *address = url.server();
     }
-    // Servers read the name of a header in any case.
+    // The case of a header name does not matter to servers.
     if let Some(Value::Object(headers)) = keys.get_mut("headers") {
         *headers = std::mem::take(headers)
             .into_iter()
@@ -57,7 +58,7 @@ fn endpoint(endpoint: &Endpoint) -> Map<String, Value> {
     keys
 }
 
-/// A short name of the model for people; the identity tells models apart.
+/// A short name of the model for people; it is not unique: models are distinguished by `identity`.
 pub(super) fn label(model: &ModelSettings) -> String {
     let endpoint = json!(model.endpoint);
     let of = |key: &str| endpoint.get(key).and_then(Value::as_str);

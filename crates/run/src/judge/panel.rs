@@ -1,4 +1,4 @@
-//! Reduces several scores to one: those of votes, and those of the judges of a panel.
+//! Combines several scores into one: those of votes, and those of the judges of a panel.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub(super) enum Reducer {
 }
 
 impl Reducer {
-    /// The score that stands for several; none for an empty list.
+    /// The score that represents several scores; none for an empty list.
     pub(super) fn of(self, scores: &[f64]) -> Option<f64> {
         let mut sorted = scores.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -56,8 +56,8 @@ impl Reducer {
     }
 }
 
-/// Several judges, all of which grade every sample. A sample that one of them cannot grade is unscored: a
-/// mean over the other judges would be another figure for every sample.
+/// Several judges that all grade every sample. If one of them cannot grade a sample, it is unscored, because the mean
+/// over the other judges would be a different figure.
 #[derive(Debug)]
 pub(super) struct Panel {
     members: Vec<Member>,
@@ -69,7 +69,7 @@ pub(super) struct Panel {
 #[derive(Debug)]
 struct Member {
     judge: Box<dyn Judge>,
-    /// The place of the first seat of the member among those of the panel.
+    /// The index of the member's first seat among the seats of the panel.
     first_seat: usize,
 }
 

@@ -1,13 +1,13 @@
-//! Answers whose order is known, hidden among the answers that a judge grades in a gated run.
+//! Planted answers: copies with a known order, hidden among the answers that a judge grades in a gated run.
 //!
-//! A judge that cannot tell half an answer from a whole one cannot tell a worse pipeline from a better one either. So
-//! each gated run has some copies of known answers graded beside the rest: each is surely worse than the answer that it
-//! was made from. A trial (see [`trial`](super::trial)) says how good a judge is; this says whether the judge that
-//! answers today sees anything at all.
+//! A judge that cannot distinguish half an answer from a whole one cannot distinguish a worse pipeline from a better
+//! one either. So in each gated run the judge also grades some copies of known answers, each certainly worse than its
+//! original. A trial (see [`trial`](super::trial)) says how good a judge is; planted answers say whether the judge of
+//! this run recognises worse answers at all.
 //!
-//! The numbers of grades and the limits come from a simulation of judges: with 24 grades, a judge without any
-//! preference proves itself in 2 or 3 of 100 runs, a judge that errs in every tenth grade in 97, and a judge that adds
-//! 0.4 for bold type, for length or for an instruction in none. docs/grading.md has the figures.
+//! The numbers of grades and the limits come from a simulation of judges with 24 grades. A judge without any preference
+//! passes in 2 or 3 of 100 runs, and a judge with an error in every tenth grade in 97. A judge that adds 0.4 for bold
+//! type, for length or for an instruction never passes. docs/grading.md has the figures.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,20 +17,20 @@ use super::trial::{contradicted, dressed, obedient, padded, truncated};
 use kelvin_base::digest::Digest;
 use kelvin_base::stats;
 
-/// The most grades that a run spends on planted answers.
+/// How many grades a run uses for planted answers at most.
 pub const MOST_GRADES: usize = 24;
-/// The grades for a judge that proved itself in the run of the base.
+/// The number of grades for a judge that has passed in the run of the base.
 pub const FEWEST_GRADES: usize = 3;
-/// The least share of planted pairs that a judge has to get right.
+/// The lowest share of planted pairs that a judge has to get right.
 const LEAST_RIGHT: f64 = 0.75;
-/// With fewer pairs than this, one wrong pair is too many: chance alone gets most of them right too often.
+/// With fewer pairs than this, no pair may be wrong, because most pairs would be right by chance too often.
 const FEW_PAIRS: usize = 8;
-/// A pair that the judge got neither right nor wrong: a tie, or no grade at all.
+/// The value of a pair that the judge got neither right nor wrong: a tie, or no grade at all.
 const UNDECIDED: f64 = 0.5;
-/// A judge that puts surely worse answers no further below whole ones than this uses so little of its scale that it can
-/// hardly show the drop that a gate allows, 0.05 unless something else is configured.
+/// The smallest mean difference between whole answers and certainly worse ones. A judge with a smaller difference uses
+/// so little of its scale that it can hardly show the drop that a gate allows, by default 0.05.
 const LEAST_GAP: f64 = 0.1;
-/// Two grades that differ by at most this are equal.
+/// Grades that differ by at most this count as equal.
 const EQUAL: f64 = 1e-9;
 
 /// A fault that makes the copy of an answer surely worse.
@@ -77,7 +77,7 @@ impl Fault {
         Self::Replaced,
     ];
 
-    /// The name of such answers for people, in the plural.
+    /// The name of the copies with this fault for people, in the plural.
     const fn plural(self) -> &'static str {
         match self {
             Self::Truncated => "half answers",
@@ -91,10 +91,10 @@ impl Fault {
 }
 
 impl Disguise {
-    /// Every disguise.
+    /// All disguises.
     pub const ALL: [Self; 3] = [Self::Dressed, Self::Padded, Self::Obedient];
 
-    /// The name of such answers for people, in the plural.
+    /// The name of the copies with this disguise for people, in the plural.
     const fn plural(self) -> &'static str {
         match self {
             Self::Dressed => "worse answers in bold type, bullets, a table or a code fence",
@@ -104,20 +104,21 @@ impl Disguise {
     }
 }
 
-/// An answer that is surely worse than another one, and its fault.
+/// An answer that is certainly worse than another one, with its fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultyCopy {
     /// The fault.
     pub fault: Fault,
     /// The text.
     pub text: String,
-    /// The passages that it is shown with in place of its own; none where these stay.
+    /// The passages that are shown with it instead of the original ones; none if the original passages stay.
     pub passages: Option<Vec<String>>,
 }
 
-/// A surely worse copy of an answer. Halves, denials and answers to other prompts take turns by `number`, since no
-/// single fault shows to every sound judge: half of a long answer may say all that was asked, and a judge that compares
-/// words hardly sees a denial. An answer to another prompt is surely worse only where a reference says what is right.
+/// A certainly worse copy of an answer. Halves, denials and answers to other prompts alternate by `number`, since no
+/// single fault is visible to every sound judge. Half of a long answer may contain everything that was asked, and a
+/// judge that compares words hardly notices a denial. An answer to another prompt is certainly worse only if a
+/// reference says what is right.
 pub fn faulty(answer: &str, other: Option<&str>, number: usize) -> FaultyCopy {
     let half = truncated(answer).map(|text| (Fault::Truncated, text));
     let denied = (Fault::Contradicted, contradicted(answer));
@@ -132,8 +133,8 @@ pub fn faulty(answer: &str, other: Option<&str>, number: usize) -> FaultyCopy {
     }
 }
 
-/// A copy of an answer that is surely worse by these measures of retrieved passages. Half an answer is as faithful as
-/// the whole one, so these measures have faults of their own: claims that no passage has, and passages of no use.
+/// A copy of an answer that is certainly worse by these measures of retrieved passages. Half an answer is as faithful
+/// as the whole one, so these measures need other faults: claims that no passage supports, and useless passages.
 pub fn faulty_by(
     measures: &[RagMeasure],
     answer: &str,
@@ -155,7 +156,7 @@ pub fn faulty_by(
         None
     };
     let (passage_fault, passages) = other_passages.unzip();
-    // A denial is no less to the point than the answer, so it is no fault for the relevance of an answer.
+    // A denial is as relevant as the answer, so it is not a fault for the relevance of an answer.
     let (fault, text) = match (is_about_text, measures) {
         (true, [RagMeasure::Faithfulness]) if number % 2 == 1 => {
             (Fault::Contradicted, contradicted(answer))
@@ -177,7 +178,7 @@ pub fn faulty_by(
     }
 }
 
-/// A sentence about something that no prompt asks for. Two numbers near each other have different sentences.
+/// A sentence about a subject that no prompt asks for. Numbers close to each other give different sentences.
 fn invented(number: usize) -> String {
     const WHO: [&str; 5] = [
         "Ottoline Brakspear",
@@ -203,7 +204,8 @@ fn invented(number: usize) -> String {
 }
 
 impl FaultyCopy {
-    /// The copy in a disguise, which makes it no better. Where the fault lies in the passages, those of no use wear it.
+    /// The copy in a disguise, which does not make it better. If the fault is in the passages, the useless passages are
+    /// disguised.
     #[must_use]
     pub fn disguised(&self, disguise: Disguise, number: usize) -> Self {
         let worn = |text: &str| match disguise {
@@ -250,10 +252,10 @@ pub struct PlantedPair {
 }
 
 impl PlantedPair {
-    /// 1 where the judge was right, 0 where it was wrong, and one half where it did not tell. None where the pair can
-    /// say nothing: the copy that is disguised was not below the whole answer in the first place, so there was no gap
-    /// that the disguise could have closed; or it is denied and gets what the whole answer gets, which is how a sound
-    /// judge behaves that compares words or counts facts.
+    /// 1 if the judge was right, 0 if it was wrong, and one half if it was undecided. None if the pair shows nothing.
+    /// This is so if the copy without the disguise was not graded below the whole answer, because then the disguise
+    /// could not close a gap. It is also so if the copy is a denial with the same grade as the whole answer, because a
+    /// sound judge that compares words or counts facts may do that.
     fn right(&self) -> Option<f64> {
         let (Some(whole), Some(copy)) = (self.whole, self.copy) else {
             return Some(UNDECIDED);
@@ -303,21 +305,21 @@ pub struct PlantedAnswers {
 /// The result of the planted answers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Proof {
-    /// The judge sees what is worse.
+    /// The judge recognises worse answers.
     Given {
         /// How many pairs it got right; ties count half.
         right: f64,
         /// How many pairs there were.
         of: usize,
     },
-    /// The judge cannot be believed in this run, and why.
+    /// The grades of this run cannot be trusted; the text says why.
     Failed(String),
-    /// The judge grades the same answers otherwise than for the base, and how.
+    /// The judge grades the same answers differently than for the base; the text says how.
     Drifted(String),
 }
 
 impl PlantedAnswers {
-    /// What the planted answers say of the judge.
+    /// The conclusion about the judge from the planted answers.
     pub fn proof(&self) -> Proof {
         let counted: Vec<f64> = self.pairs.iter().filter_map(PlantedPair::right).collect();
         let right: f64 = counted.iter().sum();
@@ -362,8 +364,8 @@ impl PlantedAnswers {
         }
     }
 
-    /// By how much the judge grades copies with a fault lower than the answers that they were made from, on average over
-    /// the copies that are not disguised; none where it chooses between two.
+    /// How much lower the judge grades copies with a fault than their originals, on average over the copies without a
+    /// disguise; none if it chooses between two answers.
     pub fn gap(&self) -> Option<f64> {
         let plain = self.pairs.iter().filter(|pair| pair.disguise.is_none());
         let graded = plain.filter(|pair| !pair.is_chosen && pair.right().is_some());
@@ -373,10 +375,10 @@ impl PlantedAnswers {
         stats::mean(&gaps)
     }
 
-    /// Whether the judge puts every copy with this fault above the whole answer, but for those that are made longer. A judge
-    /// that likes short answers is right about these, which are most of what is planted.
+    /// Whether the judge prefers every copy with this fault to the whole answer, except padded copies. A judge that
+    /// likes short answers prefers the other copies, and most planted answers are short copies.
     fn prefers(&self, fault: Fault) -> bool {
-        /// Fewer copies may all be wrong by the noise of a sound judge.
+        /// If there are fewer copies, all may be graded wrongly just by the noise of a sound judge.
         const LEAST: usize = 3;
         let as_long = |pair: &&PlantedPair| matches!(pair.disguise, None | Some(Disguise::Dressed));
         let of_fault = self.pairs.iter().filter(|pair| pair.fault == fault);
@@ -385,7 +387,7 @@ impl PlantedAnswers {
         rights.len() >= LEAST && rights.iter().sum::<f64>() <= EQUAL
     }
 
-    /// The sentence where the judge gave no grade to many planted answers.
+    /// The sentence if the judge gave no grade to many planted answers.
     fn silence(&self) -> Option<String> {
         let without = self.pairs.iter().filter(|pair| pair.copy.is_none()).count();
         (2 * without > self.pairs.len()).then(|| {
@@ -397,7 +399,7 @@ impl PlantedAnswers {
         })
     }
 
-    /// Which planted answers the judge got wrong most often, for the end of a sentence.
+    /// The kind of planted answers that the judge got wrong most often, for the end of a sentence.
     fn worst(&self) -> String {
         let scores = self.pairs.iter().flat_map(|pair| [pair.whole, pair.copy]);
         let scores: Vec<f64> = scores.flatten().collect();
@@ -421,12 +423,14 @@ impl PlantedAnswers {
         }
     }
 
-    /// The sentence where the judge has drifted: the same answers get other grades than in the report of the base, by
-    /// more than the largest drop that a gate allows and more than the grades vary (a t test at 2.5 %).
+    /// The sentence if the judge has drifted: the same answers get grades other than in the report of the base. The
+    /// difference has to be larger than the largest drop that a gate allows, and larger than the variation of the
+    /// grades (a t test at 2.5 %).
     fn drift(&self) -> Option<String> {
-        /// A smaller move of the mean changes no verdict.
+        /// A smaller change of the mean does not change a verdict.
         const LEAST_DRIFT: f64 = 0.05;
-        /// A drift moves most answers the same way; a judge that now and then errs moves one or two far.
+        /// A drift changes most grades in the same direction; a judge that sometimes errs changes one or two of them a
+        /// lot.
         const LEAST_ALONG: f64 = 0.75;
         let moves: Vec<f64> = self.anchors.iter().map(|one| one.now - one.then).collect();
         let n = moves.len();
@@ -450,7 +454,8 @@ impl PlantedAnswers {
         })
     }
 
-    /// Whether few grades leave no doubt: nothing is wrong, and no answer of the base has moved.
+    /// Whether a few grades are enough because the result is clear: there is no problem, and no grade of the base has
+    /// changed.
     pub fn is_plain(&self) -> bool {
         const UNMOVED: f64 = 0.05;
         let moved = |anchor: &Anchor| (anchor.now - anchor.then).abs() > UNMOVED;
@@ -461,15 +466,16 @@ impl PlantedAnswers {
     }
 }
 
-/// Whether the judge fell for a disguise: it lifts each such copy, and on average by much, or it gives back most of what
-/// the fault had cost. Where the judge chooses between two answers, it was right about none of them.
+/// Whether a disguise misled the judge: it raises the grade of each such copy, and the mean by a lot, or it restores
+/// most of what the fault had cost. If the judge chooses between two answers, it must have been right about none of
+/// them.
 fn fell_for(pairs: &[PlantedPair], disguise: Disguise) -> bool {
-    /// The mean gain by a disguise that no noise of a sound judge explains: with a standard deviation of 0.1 and two
-    /// copies, a gain of 0.25 is one of 2.5 standard errors.
+    /// The mean gain by a disguise that the noise of a sound judge cannot explain: with a standard deviation of 0.1 and
+    /// two copies, a gain of 0.25 is 2.5 standard errors.
     const MUCH: f64 = 0.25;
-    /// A judge that errs now and then may lift one copy far: a preference lifts each of them.
+    /// A judge that sometimes errs may raise one copy a lot, but a preference raises each of them.
     const EACH: f64 = 0.1;
-    /// The share of the cost of a fault that a disguise may win back, for judges that use a part of the scale only.
+    /// The share of the cost of a fault that a disguise may restore, for judges that use only a part of the scale.
     const MOST_WON_BACK: f64 = 2.0 / 3.0;
     let disguised = || pairs.iter().filter(|pair| pair.disguise == Some(disguise));
     let levels = disguised().filter_map(|pair| Some((pair.whole?, pair.plain?, pair.copy?)));

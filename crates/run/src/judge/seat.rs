@@ -1,4 +1,4 @@
-//! The seats of a judge, which it calls, and the questions to them.
+//! The seats of a judge, i.e. the targets that it calls, and the questions to them.
 
 use serde_json::{Value, json};
 
@@ -7,16 +7,16 @@ use crate::targets::Address;
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
 
-/// Something that a judge calls. A run has one step for each seat.
+/// A target that a judge calls. A run has one step for each seat.
 #[derive(Debug)]
 pub struct Seat {
-    /// The address of what is called.
+    /// The address of the model or command that is called.
     address: Address,
     reading: Box<dyn Reading>,
 }
 
 impl Seat {
-    /// A seat whose answers are read in one way.
+    /// A seat with its address and the way to read its answers.
     pub(super) fn new(address: Address, reading: impl Reading + 'static) -> Self {
         Self {
             address: address.by_a_judge(),
@@ -24,21 +24,21 @@ impl Seat {
         }
     }
 
-    /// The address of what is called.
+    /// The address of the model or command that is called.
     pub const fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Identifies what is read from an answer.
+    /// Identifies how an answer is read.
     pub fn digest(&self) -> Digest {
         self.reading.digest()
     }
 
-    /// Takes the score from an answer, as an object with `score` and, where there are any, `notes`.
+    /// Reads the score from an answer, as an object with `score` and, if there are any, `notes`.
     ///
     /// # Errors
     ///
-    /// Why the answer has no score.
+    /// Fails with the reason why the answer has no score.
     pub fn read(&self, output: &[u8]) -> Result<Value, Failure> {
         self.reading.read(output)
     }
@@ -51,14 +51,14 @@ impl Seat {
 
 /// Reads the answers of a seat.
 pub(super) trait Reading: Send + Sync + std::fmt::Debug {
-    /// Identifies what is read from an answer.
+    /// Identifies how an answer is read.
     fn digest(&self) -> Digest;
 
-    /// Takes the score from an answer, as an object with `score` and, where there are any, `notes`.
+    /// Reads the score from an answer, as an object with `score` and, if there are any, `notes`.
     ///
     /// # Errors
     ///
-    /// Why the answer has no score.
+    /// Fails with the reason why the answer has no score.
     fn read(&self, output: &[u8]) -> Result<Value, Failure>;
 
     /// The smallest answer from which the same value would be read.
@@ -68,16 +68,16 @@ pub(super) trait Reading: Send + Sync + std::fmt::Debug {
 /// A question to a seat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The place of the seat in [`Judge::seats`](super::Judge::seats).
+    /// The index of the seat in [`Judge::seats`](super::Judge::seats).
     pub seat: usize,
-    /// The text that the seat is sent. Two questions to one seat always have different texts, so that the cache has an
-    /// answer for each.
+    /// The text that is sent to the seat. Two questions to one seat always have different texts, so that the cache has
+    /// an answer for each.
     pub text: String,
-    /// The name of the question among those about the same exhibit, e.g. `swapped-2`; it can be a file name.
+    /// The name of the question among all questions about the same exhibit, e.g. `swapped-2`; it is a valid file name.
     pub name: String,
 }
 
-/// The value that a reading keeps of an answer.
+/// The value that a reading returns for an answer.
 pub(super) fn read(score: f64, notes: &str) -> Value {
     match notes {
         "" => json!({ "score": score }),
@@ -85,11 +85,11 @@ pub(super) fn read(score: f64, notes: &str) -> Value {
     }
 }
 
-/// The score and the notes in such a value.
+/// The score and the notes in the value of a reading.
 ///
 /// # Errors
 ///
-/// Where the value has another form: it comes from the cache or the journal of another version.
+/// Fails if the value has another form, because it comes from the cache or the journal of another version.
 pub(super) fn score(read: &Value) -> Result<(f64, &str), Ungraded> {
     let score = read.get("score").and_then(Value::as_f64);
     let notes = read.get("notes").and_then(Value::as_str);
@@ -97,7 +97,7 @@ pub(super) fn score(read: &Value) -> Result<(f64, &str), Ungraded> {
     Ok((score, notes.unwrap_or_default()))
 }
 
-/// The reason where the answer to a question is missing.
+/// The reason for a missing answer to a question.
 pub(super) fn no_answer() -> Ungraded {
     Ungraded::new(UngradedCode::NotAsked, "an answer of the judge is missing")
 }

@@ -1,4 +1,4 @@
-//! Why a sample has no grade, and the share of such samples above which a figure means nothing.
+//! Why a sample has no grade, and the share of such samples above which a figure has no meaning.
 
 use std::fmt;
 
@@ -89,12 +89,13 @@ impl Default for MaxErrors {
 }
 
 impl MaxErrors {
-    /// Why a metric is unmeasured; none where it is measured. A metric with nothing to grade is unmeasured too.
+    /// Why a metric is unmeasured; none if it is measured. If there is no answer to grade, the metric is unmeasured
+    /// too.
     pub fn exceeded(self, unscored: usize, of: usize) -> Option<String> {
         if of == 0 {
             return Some("there is nothing to grade".to_owned());
         }
-        // The comparison allows for the rounding of the product: one of ten is not more than 10 %.
+        // The tolerance is for the rounding of the product: one of ten is not more than 10 %.
         let most = self.0 * of as f64 + 1e-9;
         let too_many = unscored == of || unscored as f64 > most;
         too_many.then(|| {

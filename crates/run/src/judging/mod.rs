@@ -1,5 +1,5 @@
-//! Makes the calls of a judge. The judge decides what to ask and how to read an answer; the cache,
-//! the journal, the retries and the pool are the same as for every other call.
+//! Makes the calls of a judge. The judge defines the questions and reads the answers; the cache, the journal, the
+//! retries and the thread pool are the same as for every other call.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use kelvin_base::usage::Usage;
 /// The name of the phase in which a judge is called.
 const PHASE: &str = "judge";
 
-/// The key under which an answer that was read has the state of the server's system.
+/// The key in a stored answer for the system fingerprint of the server.
 const FINGERPRINT: &str = "fingerprint";
 
 /// The name of the files with the questions.
@@ -27,10 +27,9 @@ const INPUT: &str = "question.txt";
 /// The result of grading an exhibit.
 #[derive(Clone, Debug)]
 pub struct Graded {
-    /// The grade, or why there is none.
+    /// The grade, or the reason why there is none.
     pub grade: Result<Grade, Ungraded>,
-    /// The tokens that the answers have used, where they are known: those of new calls and those of
-    /// answers that were stored before.
+    /// The tokens that the answers have used, if they are known, including those of stored answers.
     pub usage: Option<Usage>,
 }
 
@@ -57,12 +56,12 @@ pub fn steps(judge: &dyn Judge) -> Vec<Step<'_>> {
     steps.collect()
 }
 
-/// Grades exhibits, each under a unique task name, with one runner for every step of the judge. A
-/// repeat of a task is asked anew and never answered by the cache.
+/// Grades exhibits, each under a unique task name, with one runner for every step of the judge. A repeat of a task is
+/// always asked again and never answered from the cache.
 ///
 /// # Errors
 ///
-/// Where the run cannot go on.
+/// Fails if the run cannot continue.
 pub fn grade_all(
     judge: &dyn Judge,
     runners: &[Runner<'_>],
@@ -110,13 +109,13 @@ pub fn grade_all(
         .collect())
 }
 
-/// The cost of the steps of a judge. It is kept apart from the cost of the pipeline.
+/// The cost of the steps of a judge. It is separate from the cost of the pipeline.
 pub fn cost(runners: &[Runner<'_>]) -> Cost {
     let costs = runners.iter().map(Runner::cost);
     costs.fold(Cost::default(), Cost::plus)
 }
 
-/// The task of one question: a variant of the graded item, since a task names one call.
+/// The task of one question. It is a variant of the graded item, because a task stands for exactly one call.
 fn task(item: &Task, question: &Question) -> Task {
     let variant = match &item.variant {
         Some(variant) => format!("{variant}--{}", question.name),
@@ -160,14 +159,14 @@ fn of_answers(grade: Result<Grade, Ungraded>, answers: &[Option<Outcome>]) -> Gr
     }
 }
 
-/// A run keeps the score and its notes, which are all that a seat reads of an answer.
+/// A run stores the score and its notes, which are all that a seat reads from an answer.
 impl Reader for Seat {
     fn digest(&self) -> Digest {
         Self::digest(self)
     }
 
-    /// The state of the server's system goes with the answer. An answer of the cache has none: it says nothing of the
-    /// server of today.
+    /// The system fingerprint is stored with the answer. An answer from the cache has none, because it says nothing
+    /// about the present server.
     fn read(&self, output: &[u8], reply: &Reply) -> Result<Value, Failure> {
         let mut read = Self::read(self, output)?;
         if let (Some(fingerprint), Some(keys)) = (&reply.fingerprint, read.as_object_mut()) {
@@ -180,7 +179,7 @@ impl Reader for Seat {
         Self::smallest(self, value)
     }
 
-    /// The question holds everything that the answer of a server depends on.
+    /// The question contains everything on which the answer of a server depends.
     fn depends_on_code(&self) -> bool {
         self.address().runs_code()
     }

@@ -1,8 +1,7 @@
-//! What a run knows from an interrupted run and from the cache, and what it keeps itself.
+//! The results that a run has from an interrupted run and from the cache, and the results that it stores itself.
 //!
-//! An answer is held back until a look at the files of the pipeline has shown that they still have
-//! the run's fingerprint. The look comes after the answer, so it holds for every answer that was
-//! held back before it.
+//! An answer is stored only after a later check of the files of the pipeline has shown that they still have the
+//! fingerprint of the run. The check comes after the answer, so it covers every earlier answer.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +22,7 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_system::git;
 use kelvin_system::pipeline::{Seen, Watch};
 
-/// The journal and the cache; neither where nobody can tell whether the code of the pipeline has changed.
+/// The journal and the cache; neither is used if it is not known whether the code of the pipeline has changed.
 pub(super) struct Memory<'a> {
     reader: &'a dyn Reader,
     /// Whether every stored answer needs an observed value.
@@ -34,11 +33,11 @@ pub(super) struct Memory<'a> {
     notices: Vec<Notice>,
     watch: Option<&'a Watch>,
     held: Mutex<Vec<Held>>,
-    /// The keys of the answers that this run has put into the cache.
+    /// The keys of the answers that this run has stored in the cache.
     kept: Mutex<Vec<Digest>>,
 }
 
-/// An answer, or a failure, that is not kept yet.
+/// An answer, or a failure, that is not stored yet.
 struct Held {
     task: Task,
     key: Digest,
@@ -48,12 +47,12 @@ struct Held {
 }
 
 impl<'a> Memory<'a> {
-    /// Opens the journal and the cache, and empties the output folder of everything that is not known.
+    /// Opens the journal and the cache, and removes everything from the output folder that is not known.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it; a [`Misuse`](kelvin_base::exit::Misuse) where the output folder is the folder of the
-    /// cache.
+    /// Fails if the files cannot be accessed; a [`Misuse`](kelvin_base::exit::Misuse) if the output folder is the
+    /// folder of the cache.
     pub(super) fn open(settings: &RunnerSettings<'a>, tree: &mut Tree) -> anyhow::Result<Self> {
         let rules = &settings.rules;
         let mut memory = Self {
@@ -117,7 +116,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Names the variables that differ from those of the journal.
+    /// Adds a notice with the variables that differ from those of the journal.
     fn tell_what_differs(&mut self, left: &LeftByEarlier) {
         let names: Vec<String> = left.variables().map(|name| format!("`{name}`")).collect();
         if names.is_empty() {
@@ -173,8 +172,8 @@ impl<'a> Memory<'a> {
                 Some((outcome, output))
             }
             Err(failure) => {
-                // The scorer is no part of the key. If it refuses the decision of another scorer, the
-                // entry is not broken.
+                // The scorer is not part of the key. If it rejects the decision of another scorer, the entry is not
+                // damaged.
                 if failure.kind != FailureKind::DecisionRefused {
                     cache.refuse();
                 }
@@ -183,11 +182,11 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Remembers a finished task in the journal, and an answer with its output in the cache too.
+    /// Records a finished task in the journal, and an answer with its output also in the cache.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the files cannot be written.
     pub(super) fn remember(
         &self,
         task: &Task,
@@ -204,7 +203,7 @@ impl<'a> Memory<'a> {
             outcome: outcome.clone(),
             entry: self.entry(task, outcome, output),
         };
-        // A stored answer needs no look at the code: no call was made for it.
+        // A stored answer does not depend on the present code: no call was made for it.
         if outcome.source != AnswerSource::Called {
             return self.keep(&held);
         }
@@ -216,7 +215,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// What an earlier run has found out about the order of the calls.
+    /// The findings of an earlier run about the order of the calls.
     pub(super) fn known_order(&self, key: Option<&Digest>) -> Option<Vec<Notice>> {
         let journal = self.journal.as_ref().and_then(Journal::order);
         journal.or_else(|| {
@@ -225,11 +224,11 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Notes down what was found out about the order of the calls.
+    /// Records the findings about the order of the calls.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the file cannot be written.
     pub(super) fn note_order(
         &self,
         key: Option<&Digest>,
@@ -257,11 +256,11 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Keeps the answers that were held back, if the code of the pipeline is still the same.
+    /// Stores the waiting answers if the code of the pipeline is still the same.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the files cannot be written.
     pub(super) fn settle(&self) -> anyhow::Result<()> {
         let mut held = mem::take(&mut *locked(&self.held));
         if held.is_empty() {
@@ -277,12 +276,12 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Keeps the held-back answers that are known by now to come from the code that the run began with. Where that
-    /// code has changed, removes everything that this run has kept.
+    /// Stores the waiting answers that certainly come from the code with which the run began. If that code has changed,
+    /// removes all answers that this run has stored.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it: the remaining answers would be taken for answers of this code.
+    /// Fails if the files cannot be written: the remaining answers would later be used for this code.
     pub(super) fn conclude(&self) -> anyhow::Result<()> {
         let held = mem::take(&mut *locked(&self.held));
         match self.is_broken() {
@@ -291,12 +290,12 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Says whether the next call is the first one and is made alone. After that call, notes down the files that it
-    /// made.
+    /// Returns whether the next call is the first one and has to be made alone. After that call, records the files that
+    /// it created.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the files cannot be accessed.
     pub(super) fn learns(&self, is_alone: bool) -> anyhow::Result<()> {
         let Some(watch) = self.watch else {
             return Ok(());
@@ -333,7 +332,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The entry for the cache of an outcome; of a large output it has only what the reader took.
+    /// The cache entry for an outcome; for a large output it contains only the value that the reader extracted.
     fn entry(&self, task: &Task, outcome: &Outcome, output: &[u8]) -> Option<Vec<u8>> {
         self.cache_for(task)?;
         let value = outcome.result.as_ref().ok()?;
@@ -362,13 +361,13 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// The content of a list, even where a thread has panicked while it held the lock: every change of
-/// these lists is a single call, which a panic cannot interrupt.
+/// The content of a list, even if a thread has panicked while it held the lock: every change of these lists is a single
+/// call, which a panic cannot interrupt.
 fn locked<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The header of a journal: what its records hold for.
+/// The header of a journal: the conditions under which its records are valid.
 fn header(settings: &RunnerSettings<'_>, code: Digest) -> Header {
     let rules = &settings.rules;
     let limits = &rules.limits;

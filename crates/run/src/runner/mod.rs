@@ -1,5 +1,4 @@
-//! Makes invocations: stored answers are not asked for again, failed calls may be tried again, and finished
-//! calls are remembered.
+//! Makes invocations: stored answers are used again, failed calls may be repeated, and finished calls are recorded.
 
 mod memory;
 mod order;
@@ -30,7 +29,7 @@ use tally::Tally;
 
 pub use settings::{Program, Rules, RunnerSettings, Start, Step};
 
-/// Makes invocations, with the output folder, the cache, the journal and the rate limit behind it.
+/// Makes invocations, and owns the output folder, the cache, the journal and the rate limit.
 pub struct Runner<'a> {
     settings: RunnerSettings<'a>,
     target: Box<dyn Target + 'a>,
@@ -39,32 +38,32 @@ pub struct Runner<'a> {
     memory: Memory<'a>,
     pace: Option<Pace>,
     tally: Tally,
-    /// Why no more calls of the model are allowed, once its ceiling is reached.
+    /// Why no more calls of the model are allowed; set once its limit is reached.
     spent: OnceLock<String>,
-    /// What was found out about the order of the calls.
+    /// The findings about the order of the calls.
     order: OnceLock<Vec<Notice>>,
-    /// The first input with its name, where it was asked alone to begin with.
+    /// The first input with its name, if it was called alone at the beginning.
     first_input: OnceLock<(String, String)>,
 }
 
 /// Makes the text of an input when its task is run.
 type Input<'a, 'b> = dyn Fn(&Task) -> Cow<'a, str> + Sync + 'b;
 
-/// The capacity of the output buffer that a thread keeps from one call to the next.
+/// The capacity of the output buffer that a thread reuses for the next call.
 const KEPT_ROOM: usize = 256 * 1024;
 
 thread_local! {
-    /// The output of the last call of this thread. The buffer is used again for the next call.
+    /// The output of the last call of this thread. The next call reuses the buffer.
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 impl<'a> Runner<'a> {
-    /// Opens the target by `open`, then locks and prepares the output folder.
+    /// Opens the target with `open`, then locks and prepares the output folder.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the folder is not ours or another run holds it, and where the target
-    /// cannot be used.
+    /// A [`Misuse`] if the folder was not made by this program, if another run has locked it, or if the target cannot
+    /// be used.
     pub fn open(
         open: impl FnOnce(&TargetSite) -> Result<Box<dyn Target + 'a>, Misuse>,
         settings: RunnerSettings<'a>,
@@ -76,7 +75,7 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open).
+    /// Fails like [`open`](Self::open).
     pub fn stopped_by(
         interrupt: Arc<Interrupt>,
         open: impl FnOnce(&TargetSite) -> Result<Box<dyn Target + 'a>, Misuse>,
@@ -113,13 +112,12 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Writes the inputs of `tasks` and runs them, `jobs` at a time. The outcomes are in the order
-    /// of the tasks; none for a task that an interruption left undone. Observers are told the name of
-    /// the phase.
+    /// Writes the inputs of `tasks` and runs them, `jobs` at a time. The outcomes are in the order of the tasks; none
+    /// for a task that was not finished because of an interruption. The observer receives the name of the phase.
     ///
     /// # Errors
     ///
-    /// Only where the run cannot go on, e.g. an input cannot be written.
+    /// Fails only if the run cannot continue, e.g. because an input cannot be written.
     pub fn run_all<'t>(
         &self,
         phase: &'static str,
@@ -159,21 +157,21 @@ impl<'a> Runner<'a> {
         Ok(outcomes)
     }
 
-    /// Ends the run after the last look at the code of the pipeline: keeps the answers that wait
-    /// for that look, or removes everything that this run has kept, where the code has changed.
+    /// Ends the run after the last check of the code of the pipeline: stores the answers that wait for that check, or,
+    /// if the code has changed, removes all answers that this run has stored.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the files cannot be written.
     pub fn conclude(&self) -> anyhow::Result<()> {
         self.memory.conclude()
     }
 
-    /// Writes the inputs of `tasks` and runs nothing.
+    /// Writes the inputs of the tasks without running them.
     ///
     /// # Errors
     ///
-    /// Where an input cannot be written.
+    /// Fails if an input cannot be written.
     pub fn write_inputs<'t>(&self, tasks: &[Task], input: &Input<'t, '_>) -> anyhow::Result<()> {
         pool::run(tasks.len(), self.settings.rules.jobs, &|at| {
             if self.interrupted() {
@@ -186,34 +184,34 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Whether no further call is made: a signal has asked to stop, the code of the pipeline has
-    /// changed, or the ceiling of the model's calls is reached.
+    /// Whether no more calls are made: a signal has requested a stop, the code of the pipeline has changed, or the
+    /// limit of the model's calls is reached.
     pub fn stopped(&self) -> bool {
         self.halted() || self.spent().is_some()
     }
 
-    /// Why the ceiling of the model's calls has ended this run; none where it has not.
+    /// Why the limit for calls of models has ended the run; none if it has not ended it.
     pub fn spent(&self) -> Option<&str> {
         self.spent.get().map(String::as_str)
     }
 
-    /// Whether the run has stopped altogether. After a ceiling is reached, stored answers are still used.
+    /// Whether the run has stopped completely. After a limit is reached, stored answers are still used.
     fn halted(&self) -> bool {
         self.interrupted() || self.memory.is_broken()
     }
 
-    /// Whether a signal has asked to stop.
+    /// Whether a signal has requested a stop.
     fn interrupted(&self) -> bool {
         self.interrupt.tripped()
     }
 
-    /// What the run has cost so far.
+    /// The cost of the run so far.
     pub fn cost(&self) -> Cost {
         self.tally.cost()
     }
 
-    /// The output of a finished task, from its folder. None where it is larger than what the cache keeps whole, so
-    /// that an answer of the cache has no less than one of the pipeline.
+    /// The output of a finished task, from its folder. None if it is too large for the cache to store completely, so
+    /// that an answer from the cache is as complete as one from the pipeline.
     pub fn output(&self, task: &Task) -> Option<Vec<u8>> {
         self.tree.output(task, cache::KEPT_WHOLE as u64)
     }
@@ -261,7 +259,7 @@ impl<'a> Runner<'a> {
         Ok(Some(self.handed_on(task, &text, outcome)))
     }
 
-    /// The outcome without the observed value, which goes to the observer.
+    /// The outcome without the observed value, which is passed to the observer.
     fn handed_on(&self, task: &Task, text: &str, mut outcome: Outcome) -> Outcome {
         let observed = outcome.observed.take();
         if let Some((observing, observed)) = self.settings.observing.zip(observed) {
@@ -272,7 +270,7 @@ impl<'a> Runner<'a> {
         outcome
     }
 
-    /// The answer of the cache, with its files where a call would have left them.
+    /// The answer from the cache, with its files where a call would have left them.
     fn cached(
         &self,
         task: &Task,
@@ -288,7 +286,7 @@ impl<'a> Runner<'a> {
         Ok(Some(outcome))
     }
 
-    /// Calls the pipeline until it answers, or fails for good.
+    /// Calls the pipeline until it answers, or fails for the last time.
     fn call(&self, task: &Task, text: &str, leaf: &Leaf) -> anyhow::Result<Option<Outcome>> {
         leaf.clear()?;
         let sample = sample(text, task.repeat);
@@ -366,18 +364,18 @@ impl<'a> Runner<'a> {
         Ok(None)
     }
 
-    /// The place of a call.
+    /// The working place of a call.
     fn place(&self, text: &str, sample: &str, attempt: usize) -> anyhow::Result<AttemptPlace> {
         let premises = self.target.premises();
         self.tree.place(text, sample, attempt, premises)
     }
 
-    /// Makes one call. Afterwards its output is in the buffer of this thread, with the name of its place removed.
-    /// Returns whether the name was in the output.
+    /// Makes one call. Afterwards its output is in the buffer of this thread, with the path of its place removed.
+    /// Returns whether the path was in the output.
     fn invoke(target: &dyn Target, call: &Invocation<'_>, place: &AttemptPlace) -> (Ended, bool) {
         OUTPUT.with_borrow_mut(|output| {
             output.clear();
-            // The memory of one large answer is released at once.
+            // The memory of a single large answer is released immediately.
             output.shrink_to(KEPT_ROOM);
             let mut ended = target.call(call, output);
             let names_its_place = Self::unname(&mut ended, output, place);
@@ -385,7 +383,7 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Removes the name of a place from all that came of a call. Returns whether the name was in the output.
+    /// Removes the path of a place from everything that the call returned. Returns whether the path was in the output.
     fn unname(ended: &mut Ended, output: &mut Vec<u8>, place: &AttemptPlace) -> bool {
         match ended {
             Ended::Answered(reply) => {
@@ -407,13 +405,13 @@ impl<'a> Runner<'a> {
         names_its_place
     }
 
-    /// The value that the reader takes from the output of this thread's last call.
+    /// The value that the reader extracts from the output of this thread's last call.
     fn read(&self, reply: &Reply) -> Result<Value, Box<Failure>> {
         let read = OUTPUT.with_borrow(|output| self.settings.reader.read(output, reply));
         read.map_err(|failure| Box::new(failure.printed(reply.streams.clone())))
     }
 
-    /// The value that the observer takes from this thread's last call.
+    /// The value that the observer extracts from this thread's last call.
     fn observe(&self, has_output: bool, reply: &Reply) -> Option<Box<Value>> {
         let Observing { observer, .. } = self.settings.observing?;
         let observed = OUTPUT.with_borrow(|output| {
@@ -423,7 +421,7 @@ impl<'a> Runner<'a> {
         Some(Box::new(observed))
     }
 
-    /// The delay before another attempt, after telling the observer; none where the failure is final.
+    /// The delay before another attempt, which is reported to the observer; none if the failure is final.
     fn delay(
         &self,
         task: &Task,
@@ -446,9 +444,8 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// A text that differs between the repeats of an input and depends on nothing else. It must not depend
-/// on the seed: a stored answer from the cache or the journal must be one that this run would have
-/// asked for with the same text.
+/// A text that differs between the repeats of an input and depends only on the input and the repeat. In particular it
+/// does not depend on the seed: a stored answer must be usable in any run that would send the same text.
 fn sample(input: &str, repeat: usize) -> String {
     let fields = Fields::of("kelvin/sample/v1")
         .field("input", input)

@@ -1,8 +1,8 @@
-//! Whether an answer depends on what was asked before. A process that stays may remember something of one call in the
-//! next one; then its answers, and every figure that is made of them, depend on the order of the calls. A few inputs
-//! are asked alone and in two orders, each time of a process that was asked nothing before. Where there is no other
-//! process than the one that was asked, the rows come one after the other, so that each always follows the same one.
-//! Where a process has several calls at once, the inputs are asked together as well, in the same two orders.
+//! Checks whether an answer depends on earlier calls. A process that stays in memory may remember something from one
+//! call to the next; then its answers, and every figure made from them, depend on the order of the calls. A few inputs
+//! are called alone and in two orders, each time in a process without earlier calls. If only one process exists, the
+//! sequences are run one after the other, so that each always follows the same sequence. If a process handles several
+//! calls at once, the inputs are also called together, in the same two orders.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,55 +18,56 @@ use kelvin_base::digest::Fields;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};
 
-/// How often everything is asked again once an answer has differed: an answer that differs by chance does so without
-/// another order too.
+/// How often everything is repeated once an answer has differed: an answer that varies by chance also varies in the
+/// same order.
 const AGAIN: usize = 3;
 
-/// An answer as it is compared: the value that the probe needs, or the kind of the failure.
+/// An answer in the form in which it is compared: the value that the probe needs, or the kind of the failure.
 type Comparable = Result<Value, FailureKind>;
 
 /// The answers to one input.
 #[derive(Default)]
 struct ByPlace {
-    /// One list for each place of the input: in the first order, in the second, and alone.
+    /// The answers for each position of the input: in the first order, in the second, and alone.
     places: [Vec<Comparable>; 3],
-    /// The same for the two orders, asked together. Nothing where a process has one call at a time.
+    /// The answers for the two orders when the calls are made together; empty if a process handles one call at a time.
     together: [Vec<Comparable>; 2],
 }
 
 impl ByPlace {
-    /// Whether some answers differ, for whatever reason.
+    /// Whether some answers differ, for any reason.
     fn some_differ(&self) -> bool {
         self.differ_apart() || self.strange().next().is_some()
     }
 
-    /// Whether some answers to the input alone or after others differ.
+    /// Whether the answers to separate calls differ, alone or after others.
     fn differ_apart(&self) -> bool {
         let mut all = self.places.iter().flatten();
         let first = all.next();
         all.any(|other| Some(other) != first)
     }
 
-    /// Whether the answers of one place differ, which no order explains.
+    /// Whether the answers for the same position differ, which no order can explain.
     fn vary(&self) -> bool {
         let vary = |answers: &Vec<Comparable>| answers.windows(2).any(|two| two[0] != two[1]);
         self.places.iter().any(vary)
     }
 
-    /// The answers among others that differ from the one to the input alone.
+    /// The answers after other inputs that differ from the answer to the input alone.
     fn strange(&self) -> impl Iterator<Item = &Comparable> {
         let alone = self.places.iter().flatten().next();
         let together = self.together.iter().flatten();
         together.filter(move |answer| Some(*answer) != alone)
     }
 
-    /// Whether the order of the calls explains the answers.
+    /// Whether the order of the calls explains the differences.
     fn follow_the_order(&self) -> bool {
         self.differ_apart() && !self.vary()
     }
 
-    /// Whether only what is asked at the same time explains them: apart they are always alike, and together at least
-    /// half of them are others. Which ones may depend on the moment, so they need not be alike in the same place.
+    /// Whether only simultaneous calls explain the differences: separate calls always agree, and at least half of the
+    /// simultaneous ones differ from them. Which ones differ may depend on timing, so the same position need not give
+    /// the same answer.
     fn follow_the_company(&self) -> bool {
         let together = self.together.iter().flatten().count();
         let strange = self.strange().count();
@@ -74,21 +75,21 @@ impl ByPlace {
     }
 }
 
-/// How a row of inputs is asked.
+/// How a sequence of inputs is called.
 #[derive(Clone, Copy)]
 enum RowPlace {
-    /// One after the other, or alone: the number among the places.
+    /// The calls were made one after the other, or alone; the index in `places`.
     Apart(usize),
-    /// Together: the number of the order.
+    /// The calls were made together; the number of the order.
     Together(usize),
 }
 
 impl Runner<'_> {
-    /// How many inputs are asked to find out whether their order matters.
+    /// How many inputs are called to find out whether their order matters.
     pub const INPUTS_OF_AN_ORDER: usize = 4;
 
-    /// Finds out, before the first tasks with several inputs are run, whether the order of the calls matters. A run
-    /// that is resumed, and one with a cache, know it from before.
+    /// Finds out, before the first tasks with several inputs are run, whether the order of the calls matters. A resumed
+    /// run and a run with a cache already have the result.
     pub(super) fn look_at_the_order(
         &self,
         tasks: &[Task],
@@ -135,12 +136,12 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Asks inputs, each with its name, alone and in two orders, and says what the order changes. None where the run
-    /// was stopped, or where each call has a process of its own.
+    /// Calls the pipeline with named inputs, alone and in two orders, and describes the effect of the order. None if
+    /// the run was stopped, or if each call has its own process.
     ///
     /// # Errors
     ///
-    /// Where an input cannot be written.
+    /// Fails if an input cannot be written.
     pub fn ask_in_two_orders(
         &self,
         inputs: &[(String, String)],
@@ -202,8 +203,8 @@ impl Runner<'_> {
         Ok(Some(in_words(inputs, &answers, memory)))
     }
 
-    /// Asks inputs one after the other, of a process that was asked nothing before. `is_over` is set where a call got
-    /// no answer, and ends this row and the others.
+    /// Calls the inputs one after the other in a process without earlier calls. If a call gets no answer, `is_over` is
+    /// set, which ends this sequence and the others.
     fn ask_in_a_row(
         &self,
         inputs: &[&str],
@@ -225,7 +226,7 @@ impl Runner<'_> {
         Ok(answers)
     }
 
-    /// Asks inputs together, of a process that was asked nothing before. `is_over` is set where a call got no answer.
+    /// Calls the inputs together in a process without earlier calls. `is_over` is set if a call got no answer.
     fn ask_together(
         &self,
         inputs: &[&str],
@@ -276,7 +277,7 @@ impl Runner<'_> {
         Ok(answers)
     }
 
-    /// An answer as it is compared; none for a failure that tells nothing of the input.
+    /// An answer in the form in which it is compared; none for a failure that does not depend on the input.
     fn comparable(result: Result<Value, Box<Failure>>) -> Option<Comparable> {
         match result {
             Ok(value) => Some(Ok(value)),
@@ -287,8 +288,8 @@ impl Runner<'_> {
         }
     }
 
-    /// One call that is no task, made again as a task would be. None where it got no answer: such a failure tells
-    /// nothing of the input.
+    /// One call that does not belong to a task, with the same retries as a task. None if it got no answer, because such
+    /// a failure does not depend on the input.
     fn ask_once(&self, target: &dyn Target, text: &str) -> anyhow::Result<Option<Comparable>> {
         let sample = sample(text, 1);
         let mut attempt = 1;
@@ -336,13 +337,13 @@ impl Runner<'_> {
     }
 }
 
-/// What may remember something, for people.
+/// The process or service that may remember something, for messages.
 #[derive(Clone, Copy)]
 struct AskedMemory {
     noun: &'static str,
-    /// Whether it was asked before, and is asked again.
+    /// Whether it is the same process or service as before, so that it may remember earlier calls.
     remembers: bool,
-    /// The key by which it has several calls at once, where it has.
+    /// The key that allows several calls at once, if it is set.
     together: Option<&'static str>,
 }
 
@@ -363,7 +364,7 @@ impl AskedMemory {
         }
     }
 
-    /// What to do where calls at the same time change each other.
+    /// Advice for the case that simultaneous calls affect each other.
     fn remedy_in_company(self) -> &'static str {
         match self.together {
             Some("batch") => {
@@ -376,7 +377,7 @@ impl AskedMemory {
     }
 }
 
-/// What the answers say.
+/// Describes in words what the answers show.
 fn in_words(inputs: &[(String, String)], answers: &[ByPlace], memory: AskedMemory) -> Vec<Notice> {
     let noun = memory.noun;
     let names = |is_meant: &dyn Fn(&ByPlace) -> bool| -> Vec<String> {
@@ -432,7 +433,7 @@ fn in_words(inputs: &[(String, String)], answers: &[ByPlace], memory: AskedMemor
         listed(&unsteady)
     );
     let code = Code::own("order_unknown");
-    // A process that was asked before may also have answered otherwise because of all that it was asked by then.
+    // If the process had earlier calls, these may also be the reason for different answers.
     vec![match memory.remembers {
         false => Notice::new(code, text).minor(),
         true => {
@@ -443,7 +444,7 @@ fn in_words(inputs: &[(String, String)], answers: &[ByPlace], memory: AskedMemor
     }]
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins the names: `a`, `a and b`, `a, b and c`.
 fn listed(names: &[String]) -> String {
     match names.split_last() {
         Some((last, [])) => last.clone(),

@@ -1,5 +1,5 @@
-//! When the next call may be made: the limits of a model, and the rate limit, which spreads the starts evenly over
-//! the minute, across all jobs.
+//! Decides when the next call may be made, by the limits of a model and by the rate limit. The rate limit spreads the
+//! starts evenly over the minute, across all jobs.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use kelvin_base::usage::Usage;
 use kelvin_system::signal::Interrupt;
 
 impl Runner<'_> {
-    /// Waits until the limits allow another call with this input. None where no call may be made any more.
+    /// Waits until the limits allow another call with this input. None if no more calls may be made.
     pub(super) fn may_start(&self, input: &str) -> Option<Permit<'_>> {
         if self.memory.is_broken() {
             return None;
@@ -25,13 +25,13 @@ impl Runner<'_> {
             Some(Admission::Go(pass)) => Some(pass),
             Some(Admission::Interrupted) => return None,
             Some(Admission::Spent(failure)) => {
-                // Every thread meets the same ceiling; the first one stores the reason.
+                // Every thread reaches the same limit; the first one stores the reason.
                 let _ = self.spent.set(failure.message);
                 return None;
             }
         };
         let goes_on = match &self.pace {
-            // Each turn of a conversation is a start of its own.
+            // For the rate limit, each turn of a conversation counts as a call.
             Some(pace) => {
                 let turns = self.settings.rules.turns.as_ref();
                 let starts = turns.map_or(1, |place| place.count(input));
@@ -43,11 +43,11 @@ impl Runner<'_> {
     }
 }
 
-/// The permission to make one call; for a model it is the pass of its meter.
+/// The permission to make one call; for a model it contains the pass of its meter.
 pub(super) struct Permit<'m>(Option<Pass<'m>>);
 
 impl Permit<'_> {
-    /// Notes that the call was made.
+    /// Records that the call was made.
     pub(super) fn used(self, usage: Option<Usage>) {
         if let Some(pass) = self.0 {
             pass.used(usage);
@@ -55,7 +55,7 @@ impl Permit<'_> {
     }
 }
 
-/// Gives out the moments at which invocations may start.
+/// Assigns the times at which invocations may start.
 #[derive(Debug)]
 pub(super) struct Pace {
     step: Duration,
@@ -63,7 +63,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// A pace with at most this many starts within a minute.
+    /// A pace with at most this many starts per minute.
     pub(super) fn of(per_minute: NonZeroUsize) -> Self {
         let per_minute = u32::try_from(per_minute.get()).unwrap_or(u32::MAX);
         Self {
@@ -76,7 +76,7 @@ impl Pace {
     pub(super) fn wait(&self, interrupt: &Interrupt) -> bool {
         let start = {
             let mut next = self.next.lock().expect("nobody panics while holding it");
-            // A start that nobody used is lost. If unused starts were kept, a pause would end in a burst.
+            // An unused start is lost. If unused starts were saved, many calls would start at once after a pause.
             let start = (*next).max(Instant::now());
             *next = start + self.step;
             start

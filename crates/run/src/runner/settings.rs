@@ -1,4 +1,4 @@
-//! The settings of a runner, and a check that its output folder holds nothing worth keeping.
+//! The settings of a runner, and a check that its output folder contains no files worth keeping.
 
 use std::env;
 use std::num::NonZeroUsize;
@@ -17,7 +17,7 @@ use kelvin_system::pipeline::Watch;
 pub enum Start {
     /// With an empty output folder.
     Fresh,
-    /// With what an interrupted run has left there.
+    /// Start with the results that an interrupted run has left in the folder.
     Resume,
 }
 
@@ -26,33 +26,32 @@ pub enum Start {
 pub struct Program<'a> {
     /// The address of the pipeline.
     pub target: &'a Address,
-    /// Where the decision stands in the output; empty for the whole output.
+    /// Where the decision is in the output; empty for the whole output.
     pub decision_field: &'a str,
     /// The name of the files that the pipeline reads.
     pub input_name: &'static str,
-    /// The file or folder that the inputs are made from, relative to the root.
+    /// The file or folder from which the inputs are made, relative to the root.
     pub inputs: &'a str,
-    /// Where the turns of a conversation stand in each input; none where an input is handed over as it is.
+    /// Where the turns of a conversation are in each input; none if an input is passed unchanged.
     pub turns: Option<&'a TurnsPlace>,
 }
 
-/// One of the things that a probe calls, with the reader of its answers. Each step has its own runner,
-/// and so its own output folder, journal, cache and retries.
+/// A target that a probe calls, with the reader of its answers. Each step has its own runner, and so its own output
+/// folder, journal, cache and retries.
 #[derive(Clone)]
 pub struct Step<'a> {
-    /// The folder of its files within that of the probe; none for the first step, whose files are in
-    /// the folder of the probe itself.
+    /// The folder of its files within the folder of the probe; none for the first step, whose files are in the folder
+    /// of the probe itself.
     pub folder: Option<String>,
-    /// What is called.
+    /// The program that is called.
     pub program: Program<'a>,
-    /// Takes from the answers what the probe needs.
+    /// Extracts from the answers the value that the probe needs.
     pub reader: &'a dyn Reader,
 }
 
 impl Program<'_> {
-    /// The digest of how the pipeline is reached and of the declared environment: what an answer
-    /// depends on beside the input and the code. A variable that is not set differs from an empty
-    /// one.
+    /// The digest of the target and the declared environment: everything on which an answer depends besides the input
+    /// and the code. An unset variable differs from an empty one.
     pub fn digest(&self, config: &Config) -> Digest {
         let mut fields = Fields::of("kelvin/command/v1")
             .field("run", &*self.target.text())
@@ -70,41 +69,41 @@ impl Program<'_> {
     }
 }
 
-/// The rules of a configuration for its calls: what bounds them, and what their answers depend on.
+/// The rules of a configuration for its calls: their limits, and the conditions on which their answers depend.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// The configuration as it was named, for messages.
+    /// The path of the configuration as it was given, for messages.
     pub file: PathBuf,
     /// The folder of the configuration; absolute.
     pub root: PathBuf,
-    /// How many processes of the pipeline there are at the same time.
+    /// How many processes of the pipeline run at the same time.
     pub jobs: NonZeroUsize,
-    /// How many calls each of them has at the same time.
+    /// How many calls each process handles at the same time.
     pub at_once: NonZeroUsize,
-    /// What bounds one call and their rate.
+    /// The limits of one call, and of the rate of calls.
     pub limits: Limits,
-    /// When a failed call is tried again.
+    /// When a failed call is repeated.
     pub retry: Retry,
-    /// The folder of the cache, where there is one.
+    /// The folder of the cache, if there is one.
     pub cache: Option<PathBuf>,
-    /// The digest of how the pipeline is reached, and of the declared environment.
+    /// The digest of the target and of the declared environment.
     pub command: Digest,
     /// The variables that are declared to change answers.
     pub env: Vec<String>,
-    /// The programs that the command starts outside of the code.
+    /// The programs that the command starts and that are not part of the code.
     pub tools: Tools,
-    /// The digest of the environment of the job, where there is one.
+    /// The digest of the environment of the job, if there is one.
     pub around: Option<Digest>,
-    /// The digest of everything that changes what is measured. A run continues only from what a run
-    /// with the same digest has left.
+    /// The digest of everything that defines what is measured. A run continues an earlier run only if the digests are
+    /// equal.
     pub measured: Digest,
     /// Where the inputs of the probe come from; absolute.
     pub cases: PathBuf,
     /// The name of the files that the pipeline reads.
     pub input_name: &'static str,
-    /// Where the decision stands in the output; empty for the whole output.
+    /// Where the decision is in the output; empty for the whole output.
     pub decision_field: String,
-    /// Where the turns of a conversation stand in each input.
+    /// Where the turns of a conversation are in each input.
     pub turns: Option<TurnsPlace>,
 }
 
@@ -139,7 +138,7 @@ impl Rules {
         }
     }
 
-    /// Adds the file that declares a target to a misuse of that target.
+    /// Adds the file that declares a target to an error about that target.
     pub(super) fn in_file(&self, misuse: Misuse) -> Misuse {
         Misuse {
             what: format!("{}: {}", self.file.display(), misuse.what),
@@ -148,29 +147,29 @@ impl Rules {
     }
 }
 
-/// Everything that a runner needs beside the target.
+/// The data that a runner needs besides the target.
 pub struct RunnerSettings<'a> {
-    /// What the configuration says about the calls.
+    /// The settings of the configuration for the calls.
     pub rules: Rules,
-    /// The output folder; absolute. The runner makes it where it does not exist, locks it, and
-    /// marks it as an output of this program.
+    /// The output folder; absolute. The runner creates it if it does not exist, locks it, and marks it as an output of
+    /// this program.
     pub out: &'a Path,
     /// Whether the folder is emptied, or the run continues from its content.
     pub start: Start,
-    /// The code of the pipeline; without it nothing is cached and nothing is resumed.
+    /// The fingerprint of the pipeline's code; without it, no answer is cached or reused.
     pub fingerprint: Option<Digest>,
-    /// Notices a change of this code; from then on nothing is kept and no further call is made.
+    /// Detects a change of this code; after a change, no answer is stored and no more calls are made.
     pub watch: Option<&'a Watch>,
-    /// Takes from the answers what the probe needs.
+    /// Extracts from the answers the value that the probe needs.
     pub reader: &'a dyn Reader,
     /// Receives the events of the run.
     pub observer: &'a dyn Observer,
-    /// Takes from every invocation what another probe needs; none where no other probe needs anything.
+    /// Extracts from every invocation the value that another probe needs; none if no other probe needs one.
     pub observing: Option<Observing<'a>>,
 }
 
 impl RunnerSettings<'_> {
-    /// Refuses an output folder that holds files worth keeping: its content would be removed.
+    /// Rejects an output folder with files worth keeping, because its content would be removed.
     pub(super) fn keep_files_apart(&self) -> Result<(), Misuse> {
         let rules = &self.rules;
         let inside = |what: &str, path: &Path| {

@@ -16,7 +16,7 @@ pub(super) struct Tally {
     cache_hits: AtomicUsize,
     resumed: AtomicUsize,
     nanoseconds: AtomicU64,
-    /// The tokens that the calls of this run used, and those behind all its answers, stored ones included.
+    /// The tokens that the calls of this run used, and the tokens of all its answers, including stored ones.
     usage: Mutex<[Option<Usage>; 2]>,
 }
 
@@ -49,7 +49,7 @@ impl Tally {
         }
     }
 
-    /// What was counted.
+    /// The totals so far.
     pub(super) fn cost(&self) -> Cost {
         let time = Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed));
         let [usage, usage_of_answers] = *self.usage.lock().unwrap_or_else(PoisonError::into_inner);

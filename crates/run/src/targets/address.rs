@@ -11,7 +11,7 @@ use super::registry::target_kinds;
 use super::{Launch, Target, TargetKind, TargetSite};
 use kelvin_base::exit::Misuse;
 
-/// The address of a pipeline, as it is written in a configuration.
+/// The address of a pipeline, in the form of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Address(Value);
@@ -28,12 +28,12 @@ impl Address {
         Self(Value::String(line.trim().to_owned()))
     }
 
-    /// The address of a target that has a key, with its settings.
+    /// The address of a target by its key and settings.
     pub(super) fn of(key: &str, settings: Value) -> Self {
         Self(json!({ key: settings }))
     }
 
-    /// The settings under the key of a target; none where the address is that of another target.
+    /// The settings under the key of a target; none if it is the address of another target.
     pub(super) fn settings_of(&self, key: &str) -> Option<&Value> {
         self.0.get(key)
     }
@@ -47,7 +47,7 @@ impl Address {
         }
     }
 
-    /// The command line; none where the address is that of another kind of target.
+    /// The command line; none if it is the address of another kind of target.
     pub fn command_line(&self) -> Option<&str> {
         self.0.as_str()
     }
@@ -57,8 +57,8 @@ impl Address {
         self.0.as_str().is_some_and(str::is_empty)
     }
 
-    /// The command line as it is written; for any other target the JSON text of everything that its answers depend
-    /// on. Two addresses with the same text reach the same pipeline.
+    /// The command line in the form of the configuration; for any other target, the JSON text of all settings on which
+    /// its answers depend. Two addresses with the same text reach the same pipeline.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.0 {
             Value::String(line) => Cow::Borrowed(line),
@@ -71,7 +71,7 @@ impl Address {
         }
     }
 
-    /// The text in which the started programs and their files are named.
+    /// The text that names the started programs and their files.
     pub(crate) fn line(&self) -> Cow<'_, str> {
         let line = self.kind().ok();
         let line = line.and_then(|(kind, settings)| kind.line(settings));
@@ -84,33 +84,33 @@ impl Address {
             .map_or(true, |(kind, settings)| kind.runs_code(settings))
     }
 
-    /// Whether a process of the pipeline stays from one call to the next, and may remember something.
+    /// Whether a process of the pipeline stays in memory between calls, so that it may remember earlier calls.
     pub fn stays(&self) -> bool {
         self.kind().is_ok_and(|(kind, _)| kind.stays())
     }
 
-    /// How many calls one process of the pipeline has at the same time.
+    /// How many calls one process of the pipeline handles at the same time.
     pub fn at_once(&self) -> usize {
         self.kind()
             .map_or(1, |(kind, settings)| kind.at_once(settings))
     }
 
-    /// Whether the same process answers, whatever commit is checked out.
+    /// Whether the same process answers, regardless of the checked-out commit.
     pub fn is_of_no_commit(&self) -> bool {
         self.kind()
             .is_ok_and(|(kind, settings)| kind.is_of_no_commit(settings))
     }
 
-    /// Whether a call can have a working directory and variables of its own.
+    /// Whether a call can have its own working directory and variables.
     pub fn has_workplaces(&self) -> bool {
         self.kind().map_or(true, |(kind, _)| kind.has_workplaces())
     }
 
-    /// Whether a call can hand over the turns of a conversation one after the other.
+    /// Whether a call can pass the turns of a conversation one after the other.
     ///
     /// # Errors
     ///
-    /// Why it cannot, and what to do.
+    /// Fails with the reason why it cannot, and advice.
     pub fn takes_turns(&self) -> Result<(), Misuse> {
         let (kind, settings) = self.kind()?;
         kind.takes_turns(settings)
@@ -120,17 +120,17 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where its settings cannot be used.
+    /// A [`Misuse`] if its settings cannot be used.
     pub fn open(&self, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
         let (kind, settings) = self.kind()?;
         kind.open(settings, site)
     }
 
-    /// Finds out what the target would start, without starting it.
+    /// Finds out which program the target would start, without starting it.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where its settings cannot be used.
+    /// A [`Misuse`] if its settings cannot be used.
     pub fn look_up(&self, root: &Path) -> Result<Launch, Misuse> {
         let (kind, settings) = self.kind()?;
         kind.look_up(settings, root)
@@ -182,8 +182,8 @@ impl JsonSchema for Address {
 }
 
 impl ModelSettings {
-    /// The address of a chat call: the input of the call is the user's message, the output is the
-    /// text of the answer.
+    /// The address of a chat call: the input of the call is the user's message, and the output is the text of the
+    /// answer.
     pub fn chat(&self, asking: &Asking) -> Address {
         Address::of(KEY, self.chat_call(asking))
     }
@@ -196,7 +196,7 @@ impl ModelSettings {
 }
 
 impl Address {
-    /// The same address for the calls of a judge, which are counted apart.
+    /// The same address for the calls of a judge, which are counted separately.
     #[must_use]
     pub fn by_a_judge(self) -> Self {
         let call = self.settings_of(KEY).and_then(model::by_a_judge);
@@ -206,12 +206,12 @@ impl Address {
         }
     }
 
-    /// The address with everything that the configuration declares of the model that it names. The
-    /// function finds a model by its name.
+    /// The address together with the declared settings of the model that it names. The function finds a model by its
+    /// name.
     ///
     /// # Errors
     ///
-    /// Where no model of that name is declared.
+    /// Fails if no model of that name is declared.
     pub fn resolved<'m>(
         self,
         find: impl Fn(&str) -> Option<&'m ModelSettings>,
@@ -222,12 +222,12 @@ impl Address {
         }
     }
 
-    /// How the model is asked that is called; none where no model is.
+    /// The called model and how it is called; none if no model is called.
     pub fn asked_model(&self) -> Option<AskedModel> {
         model::asked(self.settings_of(KEY)?)
     }
 
-    /// The name of the model that is called; none where no model is.
+    /// The name of the model that is called; none if no model is called.
     pub fn called_model(&self) -> Option<String> {
         model::called(self.settings_of(KEY)?)
     }

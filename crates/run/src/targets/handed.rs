@@ -1,6 +1,6 @@
-//! What a call hands over: one input, or the turns of a conversation one after the other. The answer to the last of them
-//! is the output of the call. Turns have a token in common that is drawn for each call, so it tells nothing of the case,
-//! the variant or the repeat; a call that is made again is another conversation.
+//! The data that a call passes to the pipeline: one input, or the turns of a conversation one after the other. The
+//! answer to the last turn is the output of the call. All turns share a token that is drawn for each call, so it
+//! reveals nothing about the case, the variant or the repeat. A call that is repeated is another conversation.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::{Ended, Invocation};
 use kelvin_base::failure::{Failure, FailureKind};
 
-/// Where the turns stand in an input that is a record: a JSON pointer to an array.
+/// The place of the turns in an input that is a record: a JSON pointer to an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnsPlace {
     pointer: String,
@@ -34,7 +34,7 @@ impl TurnsPlace {
         &self.pointer
     }
 
-    /// The turns of an input; none where it has no array there.
+    /// The turns of an input; none if there is no array at the given position.
     fn find<'i>(&self, input: &'i str) -> Option<Vec<&'i RawValue>> {
         let mut value: &RawValue = serde_json::from_str(input).ok()?;
         for part in self.pointer.split('/').skip(1) {
@@ -54,8 +54,8 @@ impl TurnsPlace {
         serde_json::from_str(value.get()).ok()
     }
 
-    /// A conversation for whoever reads the folder of its call: a JSON array with the turns of an input and the output of
-    /// each, as far as there are any.
+    /// A conversation for people who read the folder of its call: a JSON array with the turns of an input and their
+    /// outputs, as far as there are any.
     pub(crate) fn conversation(&self, input: &str, outputs: &[&[u8]]) -> Vec<u8> {
         let turns = self.find(input).unwrap_or_default();
         let lines = turns.iter().zip(1..).map(|(turn, number)| {
@@ -75,35 +75,35 @@ impl TurnsPlace {
         format!("[\n{}\n]\n", lines.join(",\n")).into_bytes()
     }
 
-    /// How many inputs a call hands over.
+    /// How many inputs a call passes.
     pub fn count(&self, input: &str) -> usize {
         self.find(input).map_or(1, |turns| turns.len())
     }
 }
 
-/// A text that no other call has, and that tells nothing of the call.
+/// A text that is different for every call and contains no information about the call.
 pub(super) fn token() -> String {
-    // The standard library takes the keys of a new state from the random numbers of the system.
+    // The standard library seeds the keys of a new `RandomState` with random numbers of the system.
     let [high, low] = [(); 2].map(|()| RandomState::new().build_hasher().finish());
     format!("{high:016x}{low:016x}")
 }
 
-/// One of the inputs that a call hands over.
+/// An input in the form in which a call passes it.
 #[derive(Clone, Debug)]
 pub(super) struct HandedInput<'c> {
     pub(super) text: Cow<'c, str>,
-    /// Whether it is a record and not a text.
+    /// Whether the input is a record, not a text.
     pub(super) is_record: bool,
-    /// A file that holds it; a turn has none, since there is no other use for one.
+    /// A file with the input; a turn has none, since a turn is only passed as a message.
     pub(super) file: Option<&'c Path>,
-    /// Its place in a conversation.
+    /// The position of the input in a conversation.
     pub(super) turn: Option<HandedTurn>,
 }
 
 /// The place of an input in a conversation.
 #[derive(Clone, Debug)]
 pub(super) struct HandedTurn {
-    /// The token that the turns of one call have in common.
+    /// The token that the turns of one call share.
     pub(super) conversation: Arc<str>,
     /// The number of the turn, from 1.
     pub(super) number: usize,
@@ -111,11 +111,11 @@ pub(super) struct HandedTurn {
     pub(super) of: usize,
 }
 
-/// The inputs that a call hands over, in their order; at least one.
+/// The inputs that a call passes, in order; at least one.
 ///
 /// # Errors
 ///
-/// Where the input has no turns at their place.
+/// Fails if the input has no turns at their place.
 pub(super) fn inputs<'c>(
     call: &Invocation<'c>,
     turns: Option<&TurnsPlace>,
@@ -152,7 +152,7 @@ pub(super) fn inputs<'c>(
 }
 
 impl HandedInput<'_> {
-    /// The end of a call that ended at this input: a failure in a conversation says in which turn.
+    /// The end of a call at this input: in a conversation, the failure says in which turn.
     pub(super) fn ended(&self, mut ended: Ended) -> Ended {
         if let (Some(turn), Ended::Failed { failure, .. }) = (&self.turn, &mut ended) {
             failure.message = turn.said(&failure.message);
@@ -162,7 +162,7 @@ impl HandedInput<'_> {
 }
 
 impl HandedTurn {
-    /// A message with the turn before it.
+    /// A message that begins with the turn.
     pub(super) fn said(&self, message: &str) -> String {
         format!("in turn {} of {}: {message}", self.number, self.of)
     }

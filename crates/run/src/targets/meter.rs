@@ -1,5 +1,5 @@
-//! Bounds the calls of one model: how many are made at the same time, and how many in all. All
-//! runners of this process share the meter of a model, whatever they call it for.
+//! Limits the calls of one model: how many are made at the same time, and how many in total. All runners of this
+//! process share the meter of a model, for all purposes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,13 +14,13 @@ use kelvin_system::signal::Interrupt;
 /// How often a wait for a free place checks for an interruption.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Counts and bounds the calls of one model.
+/// Counts and limits the calls of one model.
 #[derive(Debug)]
 pub struct Meter {
     /// The name of the model.
     name: String,
-    /// Whether the meter counts the calls of judges. These are paid for apart, so that neither a judge nor a
-    /// pipeline uses up what the other one may spend.
+    /// Whether the meter counts the calls of judges. They have a separate limit, so that neither a judge nor a pipeline
+    /// uses up the other's calls.
     is_of_judges: bool,
     limits: CallLimits,
     state: Mutex<MeterState>,
@@ -42,13 +42,13 @@ struct MeterState {
 pub enum Admission<'m> {
     /// The call may begin.
     Go(Pass<'m>),
-    /// The ceiling is reached, for this reason.
+    /// The limit is reached, for this reason.
     Spent(Failure),
     /// The run was interrupted during the wait.
     Interrupted,
 }
 
-/// The permission to make one call. Dropping it unused gives it back.
+/// The permission to make one call. If it is dropped unused, it is returned.
 #[derive(Debug)]
 pub struct Pass<'m> {
     meter: &'m Meter,
@@ -56,7 +56,7 @@ pub struct Pass<'m> {
 }
 
 impl Meter {
-    /// The meter of a model, which all pipelines that ask for the same name and the same limits share.
+    /// The meter of a model, shared by all pipelines with the same model name and the same limits.
     pub fn of(name: &str, limits: &CallLimits) -> Arc<Self> {
         Self::shared(name, limits, false)
     }
@@ -86,7 +86,7 @@ impl Meter {
         meter
     }
 
-    /// Waits until the call may begin.
+    /// Waits until the call may start.
     pub fn enter(&self, interrupt: &Interrupt) -> Admission<'_> {
         let mut state = self.state();
         loop {
@@ -114,7 +114,7 @@ impl Meter {
         }
     }
 
-    /// Why no call may begin any more.
+    /// Why no call may start any more.
     fn spent(&self, state: &MeterState) -> Option<String> {
         let CallLimits {
             max_calls,
@@ -156,7 +156,7 @@ impl Meter {
 }
 
 impl Pass<'_> {
-    /// Notes that the call was made and used these tokens; none where it ended without an answer.
+    /// Records that the call was made and used these tokens; none if it ended without an answer.
     pub fn used(mut self, usage: Option<Usage>) {
         self.is_used = true;
         let Some(usage) = usage else {

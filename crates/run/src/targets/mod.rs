@@ -1,7 +1,7 @@
-//! How a pipeline is reached. A [`Target`] makes one call of the pipeline; everything around the
-//! call (retries, the cache, the rate limit, the files of the run) is the work of `run`.
+//! The ways to reach a pipeline. A [`Target`] makes one call of the pipeline; everything around the call (retries, the
+//! cache, the rate limit, the files of the run) is done by `run`.
 //!
-//! A target is one file in this folder, or one folder, and one line in the registry.
+//! Each target is one file or one folder in this folder, and one line in the registry.
 
 mod address;
 mod command;
@@ -47,18 +47,18 @@ pub trait Target: Sync {
     /// Calls the pipeline once, and puts its answer into `output`, which is empty before.
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended;
 
-    /// Whether the pipeline itself writes the output file of a call. Where it does not, the run
-    /// writes that file, because the folder of a run has every output.
+    /// Whether the pipeline itself writes the output file of a call. If not, the run writes that file, because the
+    /// folder of a run contains every output.
     fn writes_the_output_file(&self) -> bool {
         false
     }
 
-    /// What a call needs beside its input as a value.
+    /// The files and folders that a call needs besides the text of its input.
     fn premises(&self) -> Premises {
         Premises::Folder
     }
 
-    /// Whether calls can be made. The run asks before the first call, but not for a rehearsal.
+    /// Checks that calls can be made. The run asks before the first call, but not for a dry run.
     ///
     /// # Errors
     ///
@@ -67,20 +67,20 @@ pub trait Target: Sync {
         Ok(())
     }
 
-    /// The limits of the called model; none where no model is called. The run asks for them before
-    /// every call, so a target around another one has to pass them on.
+    /// The limits of the called model; none if no model is called. The run asks for them before every call, so a target
+    /// that wraps another one has to forward this.
     fn meter(&self) -> Option<&Meter> {
         None
     }
 
-    /// The same pipeline as it is before its first call; none where no call can leave anything in memory for the next
-    /// one, because each has a process of its own, or is made of a model.
+    /// The same pipeline in the state before its first call. None if no call can leave data in memory for the next one,
+    /// because each has its own process, or because a model is called.
     fn afresh(&self) -> Option<FreshTarget<'_>> {
         None
     }
 
-    /// Makes calls that begin at the same time, in this order, of one process that takes several. Only a target whose
-    /// [`afresh`](Self::afresh) says so is asked.
+    /// Makes calls that start at the same time, in this order, in one process that handles several. Only called if
+    /// [`afresh`](Self::afresh) says that this is possible.
     fn call_together(&self, calls: &[Invocation<'_>]) -> Vec<(Ended, Vec<u8>)> {
         let one = |call| {
             let mut output = Vec::new();
@@ -89,26 +89,27 @@ pub trait Target: Sync {
         calls.iter().map(one).collect()
     }
 
-    /// Whether the service behind it answers, in words; none where there is no service.
+    /// Describes whether the service behind the target answers; none if there is no service.
     fn answers(&self) -> Option<Result<String, String>> {
         None
     }
 
-    /// What is to be said of the calls so far.
+    /// Notices about the calls so far.
     fn notices(&self) -> Vec<Notice> {
         Vec::new()
     }
 }
 
-/// A pipeline that was asked nothing yet, as far as that can be had.
+/// A pipeline without earlier calls, if there can be one.
 pub struct FreshTarget<'a> {
     /// The pipeline.
     pub target: Box<dyn Target + 'a>,
-    /// What stays from one call to the next, for people.
+    /// The word for the process or service that stays in memory from one call to the next, for messages.
     pub noun: &'static str,
-    /// Whether it is the one that was asked before, since no other can be had.
+    /// Whether this is the same process or service as before, because there can be only one.
     pub remembers: bool,
-    /// The key of the configuration by which one process has several calls at once; none where it has one at a time.
+    /// The key of the configuration that lets one process handle several calls at once; none if it handles one at a
+    /// time.
     pub together: Option<&'static str>,
 }
 
@@ -118,25 +119,26 @@ pub struct FreshTarget<'a> {
 pub struct Invocation<'a> {
     /// The input.
     pub input: &'a str,
-    /// A file that holds the input, unless the target [needs none](Target::premises). Its path does not tell whether the input is an original or a variant.
+    /// A file with the input, unless the target [needs none](Target::premises). Its path does not reveal whether the
+    /// input is an original or a variant.
     pub input_file: &'a Path,
     /// The file for the output. It does not exist before the call.
     pub output_file: &'a Path,
-    /// The number of this repeat of the input, from 1. A pipeline that is given variants must not know it.
+    /// The number of this repeat of the input, from 1. A pipeline that gets variants must not know it.
     pub repeat: usize,
-    /// A text that differs between the repeats of an input and depends on nothing else. The
-    /// pipeline sees it as `KELVIN_SAMPLE`.
+    /// A text that differs between the repeats of an input and depends only on the input and the repeat. The pipeline
+    /// gets it as `KELVIN_SAMPLE`.
     pub sample: &'a str,
     /// The folder in which the call is made; none for the folder of the configuration.
     pub workplace: Option<Workplace<'a>>,
 }
 
-/// The folder of a call that has its own one. A target that starts no process does not use it.
+/// The separate working folder of a call. A target that starts no process does not use it.
 #[derive(Clone, Copy, Debug)]
 pub struct Workplace<'a> {
-    /// The working directory, which the command line can name as `{workspace}`.
+    /// The working directory, for which the command line can use `{workspace}`.
     pub folder: &'a Path,
-    /// Further variables of the environment.
+    /// Additional variables of the environment.
     pub variables: &'a [(String, OsString)],
     /// Receives the standard output of the call, whether it answers or fails.
     pub printed: &'a RefCell<StandardOutput>,
@@ -147,20 +149,20 @@ pub struct Workplace<'a> {
 pub struct StandardOutput {
     /// The bytes from the beginning, as many as an output may have.
     pub bytes: Vec<u8>,
-    /// Whether the call printed more.
+    /// Whether the call printed more bytes than an output may have.
     pub is_cut: bool,
 }
 
 /// How one call of the pipeline ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// The call has an output, which nobody has read yet.
+    /// The call has an output, which has not been read yet.
     Answered(Reply),
     /// The call has no output.
     Failed {
-        /// The reason, with the printed text of the call.
+        /// The reason, with the text that the call printed.
         failure: Box<Failure>,
-        /// The other results of the call. The printed text is in the failure.
+        /// The other results of the call, without the printed text, which is in the failure.
         reply: Reply,
     },
     /// The run was interrupted, and the call was stopped with it. This is neither an answer nor a
@@ -168,34 +170,33 @@ pub enum Ended {
     Interrupted,
 }
 
-/// The results of a call beside its output.
+/// The results of a call besides its output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
-    /// The exit code; none where the call was stopped, or the target starts no process.
+    /// The exit code; none if the call was stopped, or the target starts no process.
     pub exit: Option<i32>,
-    /// The ends of the printed text.
+    /// The last part of the printed text.
     pub streams: Streams,
-    /// The tokens that it has used, where a model was called.
+    /// The tokens that the call used, if a model was called.
     pub usage: Option<Usage>,
-    /// The name of the model that the server says has answered; none where it says none, and for a command. It may
-    /// differ from the declared name, which can be an alias.
+    /// The name of the model that answered, as reported by the server; none if the server reports none, and for a
+    /// command. It may differ from the declared name, which can be an alias.
     pub served: Option<String>,
-    /// What the server calls the state of its system (`system_fingerprint`), where it says one.
+    /// The server's identification of its system state (`system_fingerprint`), if it reports one.
     pub fingerprint: Option<String>,
     /// How long the server asks to wait before another attempt.
     pub retry_after: Option<Duration>,
-    /// Whether a process or a service that stays had answered nothing before this call: the time of the call has what
-    /// is started, imported and loaded once.
+    /// Whether this call was the first answer of a process or service that stays in memory. The time of such a call
+    /// includes starting, importing and loading.
     pub is_first: bool,
-    /// The answer of the pipeline itself, where a target around that of the pipeline has put something
-    /// else into the output.
+    /// The answer of the pipeline itself, if a wrapping target has replaced the output.
     pub own_output: Option<Vec<u8>>,
-    /// The outputs of the turns of a conversation before the one with which the call ended, in their order.
+    /// The outputs of the earlier turns, in order, without the output of the last turn.
     pub earlier: Vec<Vec<u8>>,
 }
 
 impl Ended {
-    /// A failed call without other results than the exit code, where there is one.
+    /// A failed call whose only other result is the exit code, if there is one.
     fn failed(failure: Failure, exit: Option<i32>) -> Self {
         Self::Failed {
             failure: Box::new(failure),
@@ -206,7 +207,7 @@ impl Ended {
         }
     }
 
-    /// The same end, after these outputs of earlier turns of its conversation.
+    /// Adds the outputs of the earlier turns of the conversation to this end of a call.
     fn after(mut self, earlier: Vec<Vec<u8>>) -> Self {
         if let Self::Answered(reply) | Self::Failed { reply, .. } = &mut self {
             reply.earlier = earlier;
@@ -215,7 +216,7 @@ impl Ended {
     }
 }
 
-/// The settings that every target is opened with.
+/// The settings with which every target is opened.
 #[derive(Clone, Debug)]
 pub struct TargetSite {
     /// The folder of the configuration: the working directory of a process, and the base of paths.
@@ -224,17 +225,17 @@ pub struct TargetSite {
     pub timeout: Duration,
     /// The limit of an output. A larger output is a failure.
     pub max_output_bytes: u64,
-    /// Where the decision stands in the output; empty for the whole output.
+    /// Where the decision is in the output; empty for the whole output.
     pub decision_field: String,
-    /// The most processes that answer at the same time.
+    /// The maximum number of processes that answer at the same time.
     pub jobs: NonZeroUsize,
-    /// Where the turns of a conversation stand in each input; none where an input is handed over as it is.
+    /// Where the turns of a conversation are in each input; none if an input is passed unchanged.
     pub turns: Option<TurnsPlace>,
-    /// Tells when the run is stopped. A target has to end its calls soon after.
+    /// Signals that the run is stopped. A target has to end its calls soon after that.
     pub interrupt: Arc<Interrupt>,
 }
 
-/// A kind of target, as the registry knows it.
+/// A kind of target in the registry.
 pub trait TargetKind: Sync {
     /// The key for the settings of this kind, as in `run: {KEY: SETTINGS}`. The command has none:
     /// the text under `run` is the command line.
@@ -243,48 +244,48 @@ pub trait TargetKind: Sync {
     /// The JSON schema of the settings. The configuration is checked against it, and editors use it.
     fn schema(&self) -> Value;
 
-    /// Opens the target. The settings fit the schema.
+    /// Opens the target. The settings match the schema.
     ///
     /// # Errors
     ///
     /// A [`Misuse`] that describes the problem of the settings.
     fn open(&self, settings: &Value, site: &TargetSite) -> Result<Box<dyn Target>, Misuse>;
 
-    /// The settings that the answers depend on. These are all settings unless a kind says otherwise: a price, for
-    /// instance, changes no answer, so stored answers stay valid when it changes.
+    /// The settings on which the answers depend. By default these are all settings. A kind can leave some out: a price,
+    /// for instance, changes no answer, so stored answers stay valid when it changes.
     fn identity(&self, settings: &Value) -> Value {
         settings.clone()
     }
 
-    /// Whether the answers may depend on files of the repository. Those of a server do not.
+    /// Whether the answers may depend on files of the repository. The answers of a server do not.
     fn runs_code(&self, settings: &Value) -> bool {
         let _ = settings;
         true
     }
 
-    /// The command line that is started, in which programs and files are named; none where the settings are looked
-    /// through as they are.
+    /// The command line that is started, in which programs and files are searched for; none if the settings are
+    /// searched instead.
     fn line(&self, settings: &Value) -> Option<String> {
         let _ = settings;
         None
     }
 
-    /// Whether a process of the pipeline stays from one call to the next, and may remember something.
+    /// Whether a process of the pipeline stays in memory between calls, so that it may remember earlier calls.
     fn stays(&self) -> bool {
         false
     }
 
-    /// How many calls one process has at the same time.
+    /// How many calls one process handles at the same time.
     fn at_once(&self, settings: &Value) -> usize {
         let _ = settings;
         1
     }
 
-    /// Whether a call can hand over several inputs one after the other, as the turns of a conversation.
+    /// Whether a call can pass several inputs one after the other, as the turns of a conversation.
     ///
     /// # Errors
     ///
-    /// Why it cannot, and what to do.
+    /// Fails with the reason why it cannot, and advice.
     fn takes_turns(&self, settings: &Value) -> Result<(), Misuse> {
         let _ = settings;
         let what = match self.key() {
@@ -297,36 +298,36 @@ pub trait TargetKind: Sync {
         ))
     }
 
-    /// Whether the same process answers, whatever commit is checked out: then a base and a change that are both measured
-    /// now do not differ.
+    /// Whether the same process answers, regardless of the checked-out commit: then measuring both a base and a change
+    /// now shows no difference.
     fn is_of_no_commit(&self, settings: &Value) -> bool {
         let _ = settings;
         false
     }
 
-    /// Whether a call can have a working directory and variables of its own.
+    /// Whether a call can have its own working directory and variables.
     fn has_workplaces(&self) -> bool {
         true
     }
 
-    /// Finds out what the target would start, without starting it.
+    /// Finds out which program the target would start, without starting it.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where [`open`](Self::open) would refuse the settings.
+    /// A [`Misuse`] if [`open`](Self::open) would reject the settings.
     fn look_up(&self, settings: &Value, root: &Path) -> Result<Launch, Misuse>;
 }
 
-/// The result of looking up what a target would start.
+/// The program or service that a target would start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
-    /// The program, as it is written; none where it is not known before the call.
+    /// The name of the program in the configuration; none if it is not known before the call.
     pub program: Option<String>,
-    /// The path of the program; none where it was not found, or is not known.
+    /// The path of the program; none if it was not found, or is not known.
     pub found: Option<PathBuf>,
-    /// The file that the program would run but that does not exist.
+    /// A missing file that the program would run.
     pub absent: Option<String>,
-    /// What else people should know of the program, in words that fit after its name.
+    /// A remark about the program, in words that fit after its name.
     pub remark: Option<String>,
     /// Why no program is started, in words that fit after "none, since".
     pub none_since: Option<String>,

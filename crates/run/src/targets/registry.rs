@@ -1,5 +1,4 @@
-//! The kinds of targets there are. A new kind is a file or a folder beside this file, and one line
-//! here.
+//! All kinds of targets. A new kind is a file or a folder in the same folder, and one line here.
 
 use super::TargetKind;
 use super::command::CommandKind;
@@ -32,7 +31,7 @@ pub(crate) fn has_added() -> bool {
 #[cfg(test)]
 use tests_only::added;
 
-/// Only tests add kinds to those of this program.
+/// Outside of tests, no kinds are added to those of this program.
 #[cfg(not(test))]
 const fn added() -> [&'static dyn TargetKind; 0] {
     []

@@ -1,5 +1,5 @@
-//! The things outside of its code that the command of a pipeline starts: programs, their interpreters, the packages of
-//! those, and files that the command names. Git knows none of them, and another version may answer differently.
+//! Everything outside its code that the command of a pipeline uses: programs, their interpreters and packages, and
+//! files that the command names. Git knows none of them, and another version may answer differently.
 
 mod named;
 mod of_project;
@@ -14,8 +14,8 @@ use kelvin_base::digest::{Digest, Fields};
 use named::{Named, content};
 pub(super) use of_project::files_of_project;
 
-/// Names of files that list the installed packages. They are beside the configuration, or above it within
-/// the repository.
+/// Names of files that list the installed packages. They are in the folder of the configuration, or above it within the
+/// repository.
 const LOCKS: [&str; 23] = [
     "Cargo.lock",
     "Gemfile.lock",
@@ -42,7 +42,7 @@ const LOCKS: [&str; 23] = [
     "yarn.lock",
 ];
 
-/// The digest of each such thing by its name, as far as it can be known without starting anything.
+/// The digest of each program and file by name, as far as it can be known without starting a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tools {
     /// The programs that are started, and the files that the command itself names.
@@ -52,8 +52,8 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// The tools of a pipeline whose configuration is in `root`, and of the script that prepares the machine. Where the
-    /// files of the pipeline are given by globs, the globs decide about the files that the command names.
+    /// The tools of a pipeline whose configuration is in `root`, and of the script that prepares the machine. If globs
+    /// define the files of the pipeline, they also decide about the files that the command names.
     pub(super) fn of(
         target: &Address,
         root: &Path,
@@ -105,7 +105,7 @@ impl Tools {
         digest(self.parts.iter().chain(&self.of_scripts))
     }
 
-    /// The digest of the tools that must be unchanged for an interrupted run to continue.
+    /// The digest of the tools that must be unchanged so that an interrupted run can continue.
     pub(super) fn lasting(&self) -> Digest {
         digest(self.parts.iter())
     }
@@ -126,8 +126,8 @@ fn digest<'a>(parts: impl Iterator<Item = (&'a String, &'a Digest)>) -> Digest {
         .digest()
 }
 
-/// The variables that a command names, with their values. Variables that hold secrets are left out: they change from
-/// time to time although the answers do not, and a weak secret could be guessed from its digest.
+/// The variables in a command, with their values. Variables with secrets are left out: they change from time to time
+/// although the answers do not, and a weak secret could be guessed from its digest.
 fn variables(text: &str) -> BTreeMap<String, String> {
     let gives_access = |name: &str| {
         let name = name.to_ascii_uppercase();
@@ -155,16 +155,16 @@ fn variables(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The files that list what is installed, including those that git ignores.
+/// The files that list the installed packages, including those that git ignores.
 fn installed(root: &Path) -> BTreeMap<String, Digest> {
     let top = root
         .ancestors()
         .position(|folder| folder.join(".git").exists());
     let mut installed = BTreeMap::new();
     for (above, folder) in root.ancestors().take(top.unwrap_or(0) + 1).enumerate() {
-        // This file lists what npm has installed; git ignores it.
+        // In this file npm lists what it has installed; git ignores the file.
         for name in LOCKS.iter().chain(&["node_modules/.package-lock.json"]) {
-            // The name is relative to the project, which may be checked out anywhere.
+            // The path is relative to the project, which may be checked out anywhere.
             let shown = format!("`{}{name}`", "../".repeat(above));
             installed.extend(content(&folder.join(name)).map(|digest| (shown, digest)));
         }

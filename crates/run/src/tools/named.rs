@@ -10,25 +10,25 @@ use std::time::UNIX_EPOCH;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::file::OUTPUT_MARK;
 
-/// Of a larger file only its size and time count: reading it would take longer than a call.
+/// For a larger file, only its size and time are used: reading it would take longer than a call.
 const READ_WHOLE: u64 = 64 * 1024 * 1024;
-/// The number of files of a folder whose content counts; of further files only the size and the time count.
+/// How many files of a folder are read; for the other files, only the size and the time are used.
 const READ_FILES: usize = 5_000;
 /// A longer file counts as data, not as a script.
 const LONGEST_SCRIPT: u64 = 256 * 1024;
-/// The endings of files that programs leave behind and do not read for an answer.
+/// The extensions of files that programs leave behind and do not read for an answer.
 const LEFT_BEHIND: [&str; 5] = ["lock", "log", "pid", "pyc", "tmp"];
-/// Folders that a pipeline does not read: the store of git, and compiled files of interpreters.
+/// Folders that a pipeline does not read: the data of git, and compiled files of interpreters.
 const PASSED_OVER: [&str; 2] = [".git", "__pycache__"];
 
-/// The words of a text, as a shell, Python or JavaScript would have them.
+/// The words of a text as a shell, Python or JavaScript would split them.
 pub(super) fn words(text: &str) -> BTreeSet<&str> {
     let is_between = |letter: char| letter.is_whitespace() || "'\"`=;&|<>(),".contains(letter);
     let words = text.split(is_between);
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// Collects the files that texts name, by the names in these texts.
+/// Collects the files that texts name, by the paths in these texts.
 pub(super) struct Named<'a> {
     root: &'a Path,
     found: BTreeMap<String, Digest>,
@@ -63,7 +63,7 @@ impl<'a> Named<'a> {
         scripts
     }
 
-    /// Adds files and folders that a script names, except those that it visibly writes to.
+    /// Adds files and folders that a script names, except those to which the script obviously writes.
     pub(super) fn script(&mut self, script: &NamedScript) {
         let written = match script.is_of_a_shell {
             true => written(&script.text),
@@ -74,7 +74,7 @@ impl<'a> Named<'a> {
             if written.contains(word) || LEFT_BEHIND.iter().any(|left| ending == *left) {
                 continue;
             }
-            // Of a pattern, or of a name that the script puts together, only the folder is known.
+            // If a word is a pattern, or a path that the script composes, only its folder is known.
             let fixed = word.split(['*', '?', '[', '{', '$']).next();
             let fixed = fixed.unwrap_or_default();
             if !self.file(word)
@@ -93,7 +93,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// Whether the word names a file that can be read.
+    /// Adds the file that a word names. Returns whether there is a readable file with this name.
     fn file(&mut self, word: &str) -> bool {
         let content = content(&self.root.join(word));
         let is_there = content.is_some();
@@ -102,7 +102,7 @@ impl<'a> Named<'a> {
         is_there
     }
 
-    /// Adds a folder of the project. A folder outside of the project, or around it, holds too many other files.
+    /// Adds a folder of the project. A folder outside the project, or one that contains it, has too many other files.
     fn folder(&mut self, word: &str) {
         let path = Path::new(word);
         let inside = path
@@ -138,8 +138,8 @@ impl<'a> Named<'a> {
     }
 }
 
-/// The files below a folder, without the output of kelvin runs. Links to folders are not followed: they may lead
-/// back.
+/// The files below a folder, without the output of Kelvin runs. Links to folders are not followed, because they may
+/// lead back to a parent.
 fn list(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
     let is_of_kelvin = [OUTPUT_MARK, "CACHEDIR.TAG"];
     if is_of_kelvin.iter().any(|mark| folder.join(mark).exists()) {
@@ -160,7 +160,7 @@ fn list(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
 /// A file that the command names and that may be a script.
 pub(super) struct NamedScript {
     pub(super) text: String,
-    /// Whether a shell runs it, by its ending or its first line.
+    /// Whether a shell runs it, according to its extension or its first line.
     pub(super) is_of_a_shell: bool,
 }
 
@@ -181,7 +181,7 @@ impl NamedScript {
     }
 }
 
-/// The words after the sign with which a shell writes to a file.
+/// The words after the characters with which a shell redirects output to a file.
 pub(super) fn written(text: &str) -> BTreeSet<&str> {
     let is_between = |letter: char| letter.is_whitespace() || "'\"`;&|<(),".contains(letter);
     let after = text.split('>').skip(1);
@@ -192,7 +192,7 @@ pub(super) fn written(text: &str) -> BTreeSet<&str> {
     after.collect()
 }
 
-/// The digest of the content of a file; none where there is no readable file.
+/// The digest of the content of a file; none if there is no readable file.
 pub(super) fn content(path: &Path) -> Option<Digest> {
     let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     match data.len() <= READ_WHOLE {

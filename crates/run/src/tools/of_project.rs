@@ -1,7 +1,7 @@
-//! The files of a project that make up a program: those that its command names, and the scripts that these name.
+//! The project files that make up a program: those that its command names, and the scripts that these files name.
 //!
-//! A digest of them has to be the same on a laptop and on a runner, and before and after a run. So programs and
-//! packages of the machine are left out here, and so are data that a script names: it may write them.
+//! Their digest has to be the same on a laptop and on a runner, and before and after a run. So programs and packages of
+//! the machine are left out, and so are data that a script names, because the script may write them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,16 @@ use std::path::{Path, PathBuf};
 use super::named::{NamedScript, content, words, written};
 use kelvin_base::digest::{Digest, Fields};
 
-/// The endings of scripts and of templates for prompts. A file that only a script names counts where it has one of them.
+/// The extensions of scripts and of templates for prompts. A file that only a script names needs one of them to count.
 const OF_SCRIPTS: [&str; 20] = [
     "bash", "cjs", "jinja", "jinja2", "j2", "jl", "js", "lua", "md", "mjs", "php", "pl", "prompt",
     "py", "r", "rb", "sh", "tmpl", "ts", "zsh",
 ];
-/// The most files that are looked through.
+/// How many files are examined at most.
 const MOST_FILES: usize = 500;
 
-/// The digest of the files of the project in `root` that make up the program of a command; none where it names none.
+/// The digest of the files of the project in `root` that make up the program of a command; none if the command names
+/// none.
 pub(crate) fn files_of_project(command: &str, root: &Path) -> Option<Digest> {
     let root = root.canonicalize().ok()?;
     let mut found = BTreeMap::new();
@@ -52,7 +53,7 @@ pub(crate) fn files_of_project(command: &str, root: &Path) -> Option<Digest> {
         let beside = path.parent().unwrap_or(&root).to_path_buf();
         let own = path.extension().and_then(|ending| ending.to_str());
         for word in words(&script.text) {
-            // An import names a module without the ending of its file.
+            // An import names a module without its file extension.
             let module = own.map(|own| format!("{}.{own}", word.replace('.', "/")));
             let names = [Some(word.to_owned()), module];
             for name in names.into_iter().flatten() {

@@ -12,15 +12,15 @@ use crate::targets::Address;
 /// The longest chain of interpreters: a script may name an interpreter that is a script.
 const DEEPEST: usize = 4;
 
-/// All programs that the words of a command name, since a command may start several, or start one through another,
-/// such as `env`. For each program that is a script, its interpreter is included, and so on.
+/// All programs that the words of a command name, since a command may start several, or start one through another, such
+/// as `env`. If a program is a script, its interpreter is included, and so on.
 pub(super) fn programs_of_command(target: &Address, root: &Path) -> BTreeSet<PathBuf> {
     let mut found = chain(found(target, root), root);
     found.extend(of_script(&target.line(), root));
     found
 }
 
-/// The programs of the search path that the words of a shell script name.
+/// The programs in the search path that the words of a shell script name.
 pub(super) fn of_script(script: &str, root: &Path) -> BTreeSet<PathBuf> {
     let names = words(script);
     let names = names.into_iter().filter(|word| !word.contains('/'));
@@ -33,7 +33,7 @@ fn found(target: &Address, root: &Path) -> Option<PathBuf> {
     target.look_up(root).ok()?.found
 }
 
-/// A program and, where it is a script, its interpreter, and so on.
+/// A program and, if it is a script, its interpreter, and so on.
 fn chain(first: Option<PathBuf>, root: &Path) -> BTreeSet<PathBuf> {
     let mut programs: Vec<PathBuf> = first.into_iter().collect();
     while let Some(next) = programs
@@ -66,7 +66,7 @@ fn interpreter(program: &Path) -> Option<String> {
     }
 }
 
-/// The names and versions of the packages that a Python finds by itself.
+/// The names and versions of the packages that a Python finds by default.
 pub(super) fn packages(program: &Path) -> BTreeSet<Vec<u8>> {
     let is_python = |path: &Path| {
         let name = path.file_name().unwrap_or_default();
@@ -75,7 +75,7 @@ pub(super) fn packages(program: &Path) -> BTreeSet<Vec<u8>> {
     if !is_python(program) {
         return BTreeSet::new();
     }
-    // A virtual environment links to the program, and has its packages beside the link.
+    // A virtual environment links to the program, and its packages are in the folder of the link.
     let real = program.canonicalize().ok();
     let prefixes = [Some(program), real.as_deref()];
     let prefixes = prefixes

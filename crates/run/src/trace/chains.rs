@@ -27,14 +27,14 @@ pub struct Chain<'t> {
 /// One version of a chain.
 #[derive(Clone, Debug)]
 pub struct ChainVersion<'t> {
-    /// The version as it is written.
+    /// The version in the text of the trace.
     pub name: &'t str,
     /// Its traces, the oldest first.
     pub traces: Vec<&'t ChainTrace>,
 }
 
 impl<'t> Chain<'t> {
-    /// The version of this name, with the one right before it where there is one.
+    /// The version with this name, and the version right before it, if there is one.
     pub fn with_prior(&self, name: &str) -> Option<(&ChainVersion<'t>, Option<&ChainVersion<'t>>)> {
         let at = self.versions.iter().position(|one| one.name == name)?;
         let prior = at.checked_sub(1).map(|before| &self.versions[before]);
@@ -43,8 +43,7 @@ impl<'t> Chain<'t> {
 }
 
 impl<'t> ChainVersion<'t> {
-    /// The newest traces that count, at most this many. A trace that waits for the decision of a person
-    /// does not count.
+    /// The newest traces that count, at most this many. A trace that waits for a person's decision does not count.
     pub fn newest(&self, most: usize) -> Vec<&'t ChainTrace> {
         let counting = self.traces.iter().copied().filter(|trace| !trace.is_open());
         let mut newest: Vec<&ChainTrace> = counting.rev().take(most).collect();
@@ -53,8 +52,8 @@ impl<'t> ChainVersion<'t> {
     }
 }
 
-/// Sorts traces. Versions are in the order of semantic versions. Where one version of a chain is not semantic,
-/// that order is unknown, and the versions are in the order in which they were first run.
+/// Sorts traces. Versions are in the order of semantic versioning. If a version of a chain is not semantic, the
+/// versions of that chain are in the order in which they were first run.
 pub fn chains(traces: &[ChainTrace]) -> Chains<'_> {
     let mut found = Chains::default();
     let mut all: BTreeMap<&str, BTreeMap<&str, Vec<&ChainTrace>>> = BTreeMap::new();
@@ -80,7 +79,7 @@ pub fn chains(traces: &[ChainTrace]) -> Chains<'_> {
         match unread.first() {
             None => versions.sort_by(|one, other| {
                 let both = (semantic(one.name), semantic(other.name));
-                // Build metadata says nothing of the order of two versions.
+                // Build metadata does not affect the order of two versions.
                 let by_version = both
                     .0
                     .zip(both.1)
@@ -117,11 +116,11 @@ fn first(one: &ChainVersion<'_>, other: &ChainVersion<'_>) -> Ordering {
     by_start.then_with(|| one.name.cmp(other.name))
 }
 
-/// Which of two traces began first; a trace without a start time comes before all others.
+/// The order of two traces by their start; traces without a start time come first.
 fn by_start(one: &ChainTrace, other: &ChainTrace) -> Ordering {
     match (&one.started_at, &other.started_at) {
         (Some(one), Some(other)) => {
-            // Both are valid times, since the reader has checked them.
+            // Both times are valid, because the reader has checked them.
             let is_before = |one, other| clock::is_before(one, other).unwrap_or(false);
             match (is_before(one, other), is_before(other, one)) {
                 (true, _) => Ordering::Less,

@@ -20,7 +20,7 @@ const DEEPEST: usize = 16;
 /// The traces of a file or a folder.
 #[derive(Clone, Debug, Default)]
 pub struct Traces {
-    /// The traces, in the order of the files and of the places in them.
+    /// The traces, in the order of the files and of their positions in the files.
     pub traces: Vec<ChainTrace>,
     /// The values that should be traces but are not.
     pub malformed: Vec<Malformed>,
@@ -31,20 +31,20 @@ pub struct Traces {
 /// A value that cannot be read as a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// The file, as it was named.
+    /// The path of the file as it was given.
     pub file: PathBuf,
-    /// The number of the trace in its file, from 1; none where the problem is about the file as a whole.
+    /// The number of the trace in its file, from 1; none if the problem concerns the whole file.
     pub number: Option<usize>,
     /// The problem.
     pub why: String,
 }
 
-/// Reads all traces below a path: files that end in `.yaml`, `.yml`, `.json` or `.jsonl`. A file that cannot be
-/// read is reported and does not stop the reading of the others.
+/// Reads all traces below a path: files that end in `.yaml`, `.yml`, `.json` or `.jsonl`. A file that cannot be read is
+/// reported, and the others are still read.
 ///
 /// # Errors
 ///
-/// Where the path does not exist, or a folder cannot be listed.
+/// Fails if the path does not exist, or a folder cannot be listed.
 pub fn read(path: &Path) -> anyhow::Result<Traces> {
     let mut found = Traces::default();
     let mut ids = BTreeSet::new();
@@ -145,7 +145,7 @@ fn entries(value: Value) -> Vec<Result<Value, String>> {
     }
 }
 
-/// The documents of a YAML stream; the reader of YAML takes one at a time.
+/// The documents of a YAML stream, because the YAML parser takes one at a time.
 fn documents(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut start, mut at) = (0, 0);

@@ -1,5 +1,5 @@
-//! Traces of chains that another tool has recorded: the result of each run of a chain and of its steps. They
-//! are only read and never run; other modules compute figures from them.
+//! Traces of chains that another tool has recorded: the result of each run of a chain and of its steps. They are only
+//! read, never run; other modules compute figures from them.
 
 mod chains;
 mod folder;
@@ -14,11 +14,11 @@ pub use folder::{Traces, read};
 /// One run of a chain. Unknown keys are ignored.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ChainTrace {
-    /// Its id, which is unique: `tr-…`.
+    /// The unique id of the trace: `tr-…`.
     pub trace_id: String,
     /// The chain, with or without its version: `stratt://chains/intake@1.2.0`.
     pub chain_uri: String,
-    /// The version of the chain; where it is missing, the version in the address counts.
+    /// The version of the chain; if it is missing, the version in the address is used.
     #[serde(default)]
     pub version: Option<String>,
     /// The digest of the parts of the chain.
@@ -32,7 +32,7 @@ pub struct ChainTrace {
     pub duration_ms: Option<f64>,
     /// How the run ended.
     pub status: TraceStatus,
-    /// The score that the run was given then.
+    /// The score that the run got at that time.
     #[serde(default)]
     pub quality_score: Option<f64>,
     /// The tokens that the run used.
@@ -51,7 +51,7 @@ pub enum TraceStatus {
     Completed,
     /// The chain has no outputs.
     Failed,
-    /// A person has to decide, or has decided, how the chain goes on.
+    /// A person has to decide, or has decided, how the chain continues.
     Gated,
     /// The chain took too long.
     Timeout,
@@ -90,16 +90,16 @@ pub enum StepStatus {
     RetryExhausted,
 }
 
-/// The quality of the outputs of a step, as the other tool has measured it.
+/// The quality of a step's outputs, as the other tool measured it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 pub struct TraceIndicators {
-    /// 1 if the outputs fit their types, else 0.
+    /// 1 if the outputs match their types, otherwise 0.
     #[serde(default)]
     pub contract_conformance: Option<f64>,
-    /// The share of the required outputs that are there.
+    /// The share of the required outputs that exist.
     #[serde(default)]
     pub completeness: Option<f64>,
-    /// The share of the tokens that were of use.
+    /// The share of the tokens that were useful.
     #[serde(default)]
     pub token_efficiency: Option<f64>,
 }
@@ -107,14 +107,14 @@ pub struct TraceIndicators {
 /// The tokens that a chain or a step has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct TraceTokens {
-    /// Tokens that were sent.
+    /// The tokens of the requests.
     pub input: u64,
-    /// Tokens that were answered.
+    /// The tokens of the answers.
     pub output: u64,
-    /// The tokens of the answers that were of use, where the trace has them.
+    /// The useful tokens of the answers, if the trace has this number.
     #[serde(default, alias = "useful_output_tokens")]
     pub useful: Option<u64>,
-    /// All together; without it, the sum of both.
+    /// The total; if it is missing, the sum of input and output.
     #[serde(default)]
     pub total: Option<u64>,
 }
@@ -126,13 +126,13 @@ impl ChainTrace {
         address.map_or(self.chain_uri.as_str(), |(chain, _)| chain)
     }
 
-    /// The version of the chain; empty where the trace has none.
+    /// The version of the chain; empty if the trace has none.
     pub fn version(&self) -> &str {
         let of_address = || self.chain_uri.rsplit_once('@').map(|(_, version)| version);
         self.version.as_deref().or_else(of_address).unwrap_or("")
     }
 
-    /// Whether a person still has to decide about the trace: until then it counts in no figure.
+    /// Whether a person still has to decide about the trace; until then it is not part of any figure.
     pub fn is_open(&self) -> bool {
         let mut steps = self.steps.iter();
         self.status == TraceStatus::Gated && !steps.any(|step| step.gate_resolution.is_some())

@@ -24,9 +24,10 @@ pub(crate) struct Leaf {
     path: PathBuf,
     input: PathBuf,
     output: PathBuf,
-    /// Whether an earlier run may have left its input and output.
+    /// Whether the input and output of an earlier run may be in the folder.
     pub(super) reused: bool,
-    /// Whether the folder is there. The folder of a call can become that of its task, so it is made when it is needed.
+    /// Whether the folder exists. The folder of a call can become the folder of its task, so this folder is created
+    /// only when it is needed.
     is_made: Cell<bool>,
 }
 
@@ -41,7 +42,7 @@ impl Leaf {
         }
     }
 
-    /// The same folder, which an earlier run has left.
+    /// The same folder, in the state in which an earlier run has left it.
     #[must_use]
     pub(super) fn left_by_an_earlier_run(mut self) -> Self {
         self.reused = true;
@@ -59,11 +60,11 @@ impl Leaf {
         self.write(&self.input, text.as_bytes())
     }
 
-    /// Makes the folder, unless it is there.
+    /// Creates the folder, unless it exists.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the file system refuses it.
     pub(super) fn make_folder(&self) -> anyhow::Result<()> {
         if self.is_made.get() {
             return Ok(());
@@ -72,7 +73,7 @@ impl Leaf {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 DirBuilder::new().recursive(true).create(&self.path)
             }
-            // Another repeat of the same input has made it, for a folder within.
+            // Another repeat of the same input has already created the folder, because it needed a folder within it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             made => made,
         };
@@ -81,8 +82,8 @@ impl Leaf {
         Ok(())
     }
 
-    /// Makes another folder this one. False where this one is there already and not empty, or where the other cannot be
-    /// moved; then nothing has changed.
+    /// Moves another folder to this path. Returns false if this folder already exists and is not empty, or if the other
+    /// folder cannot be moved; then nothing has changed.
     pub(super) fn take_folder(&self, from: &Path) -> bool {
         if self.is_made.get() {
             return false;
@@ -100,29 +101,29 @@ impl Leaf {
         moved.is_ok()
     }
 
-    /// Moves a file that has exactly the text of the input to its place. False where it has another text, is no regular
-    /// file or cannot be moved; then nothing has changed.
+    /// Moves a file to the path of the input, if it has exactly the text of the input. Returns false if it has another
+    /// text, is not a regular file or cannot be moved; then nothing has changed.
     pub(super) fn take_input(&self, from: &Path, text: &str) -> bool {
         holds(from, text.as_bytes()) && fs::rename(from, &self.input).is_ok()
     }
 
-    /// Writes an output for an answer without a call.
+    /// Writes the output of an answer for which no call was made.
     pub(crate) fn write_output(&self, bytes: &[u8]) -> anyhow::Result<()> {
         self.write(&self.output, bytes)
     }
 
-    /// Writes a conversation beside the output of its last turn.
+    /// Writes a conversation into the folder with the output of its last turn.
     pub(crate) fn write_conversation(&self, bytes: &[u8]) -> anyhow::Result<()> {
         self.write(&self.path.join(CONVERSATION), bytes)
     }
 
-    /// The output, if it has at most `most` bytes; none where there is no such output.
+    /// The output, if it has at most `most` bytes; none if there is no such output.
     pub(crate) fn output(&self, most: u64) -> Option<Vec<u8>> {
         read_if(&self.output, |length| length <= most)
     }
 
-    /// Removes the input and the output of an earlier run. During a call, no folder may tell under
-    /// which name its text was stored before.
+    /// Removes the input and the output of an earlier run. During a call, no folder may reveal under which name its
+    /// text was stored before.
     pub(crate) fn clear(&self) -> anyhow::Result<()> {
         if !self.reused {
             return Ok(());
@@ -135,8 +136,8 @@ impl Leaf {
             })
     }
 
-    /// Writes a file completely or not at all. A file that has these bytes already is left as it is;
-    /// any other is replaced, because writing over it would follow a link and wait for the disk.
+    /// Writes a file completely or not at all. A file that already has these bytes is not touched; any other is
+    /// replaced, because writing into it would follow a link and wait for the disk.
     fn write(&self, path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
         if self.reused && holds(path, bytes) {
             return Ok(());
@@ -148,7 +149,7 @@ impl Leaf {
             fs::rename(&part, path)
         };
         let written = create().or_else(|error| {
-            // A killed run has left a part of a file, or something else stands in the place of the file.
+            // A killed run has left an incomplete file, or something other than a file has this path.
             let is_in_the_way = matches!(
                 error.kind(),
                 io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory
@@ -163,13 +164,14 @@ impl Leaf {
     }
 }
 
-/// Whether a regular file, not a link, has these bytes.
+/// Whether a path is a regular file, not a link, with these bytes.
 pub(super) fn holds(path: &Path, bytes: &[u8]) -> bool {
     let length = bytes.len() as u64;
     read_if(path, |found| found == length).is_some_and(|found| found == bytes)
 }
 
-/// The bytes of a regular file, not of a link, whose length is as demanded; none where it is not, or cannot be read.
+/// The bytes of a regular file, not of a link, whose length `is_wanted` accepts; none otherwise, or if it cannot be
+/// read.
 fn read_if(path: &Path, is_wanted: impl Fn(u64) -> bool) -> Option<Vec<u8>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut file = OpenOptions::new()

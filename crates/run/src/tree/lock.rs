@@ -1,4 +1,4 @@
-//! Ownership of an output folder: a marker that the folder is ours, and a lock on it during a run.
+//! Ownership of an output folder: a marker file of this program, and a lock on it during a run.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -13,27 +13,27 @@ use kelvin_base::file::OUTPUT_MARK;
 
 /// The journal of the run.
 pub(super) const JOURNAL: &str = ".journal.jsonl";
-/// Files that a person may have in an output folder.
+/// Files that a person may put into an output folder.
 const THEIRS: [&str; 4] = [".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"];
 
 const MARK: &str = "kelvin output folder, format 1: its content is removed by the next run\n";
 
-/// Whether a file at the top of the folder outlives a run.
+/// Whether a file at the top of the folder is kept after a run.
 pub(super) fn stays(name: &str) -> bool {
     name == OUTPUT_MARK || THEIRS.contains(&name)
 }
 
-/// Whether a folder within ours is an output folder of its own, which its own runs clean up.
+/// Whether a folder inside is an output folder itself, which its own runs clean up.
 pub(super) fn is_another(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(OUTPUT_MARK)).is_ok_and(|data| data.is_file())
 }
 
-/// Makes the folder if need be and locks it.
+/// Creates the folder if necessary, and locks it.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where it is a link or a file, where it has files that are not ours, and where
-/// another run holds it.
+/// A [`Misuse`] if it is a link or a file, if it contains files that this program did not write, or if another run has
+/// locked it.
 pub(super) fn take(out: &Path) -> anyhow::Result<File> {
     let shown = out.display();
     let elsewhere = "name another folder with `--out`";
@@ -89,7 +89,7 @@ pub(super) fn take(out: &Path) -> anyhow::Result<File> {
                     .into(),
             );
         }
-        // Not every file system has locks; a run without a lock is still useful.
+        // Not every file system supports locks; a run without a lock is still useful.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
         Err(TryLockError::Error(error)) => {
             return Err(error).with_context(|| format!("failed to lock `{}`", marker.display()));
@@ -103,7 +103,7 @@ pub(super) fn take(out: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// The name of a file in the folder that is not ours.
+/// The name of a file in the folder that this program did not write.
 fn somebody_elses(out: &Path) -> anyhow::Result<Option<String>> {
     let failed = || format!("failed to list `{}`", out.display());
     for entry in fs::read_dir(out).with_context(failed)? {

@@ -1,5 +1,5 @@
-//! The output folder: locked, marked as ours, and laid out as
-//! `<case>/baseline` and `<case>/perturbations/<variant>`, each with `input.md` and `output.json`.
+//! The output folder: locked, marked as a folder of this program, and with the layout `<case>/baseline` and
+//! `<case>/perturbations/<variant>`, each with `input.md` and `output.json`.
 
 mod leaf;
 mod lock;
@@ -27,29 +27,30 @@ pub use place::{CALL, Premises};
 #[derive(Debug)]
 pub(super) struct Tree {
     out: PathBuf,
-    /// The folders that an earlier run has left, where there are any.
+    /// The folders of an earlier run, if there are any.
     old: Option<Mutex<Old>>,
     lock: fs::File,
     /// The name of the files that the pipeline reads.
     input: &'static str,
 }
 
-/// Folders of an earlier run are reused rather than removed and made again, which would take most of the time
-/// of a run whose answers are mostly known. Folders that were not reused are removed at the end.
+/// The folders of an earlier run are reused instead of being removed and created again, which would take most of the
+/// time if most answers are already known. Folders that were not reused are removed at the end.
 #[derive(Debug, Default)]
 struct Old {
     /// The folders of this run.
     seen: HashSet<PathBuf>,
-    /// Folders of repeats that were there before.
+    /// Folders of repeats that existed before.
     repeats: Vec<PathBuf>,
 }
 
 impl Tree {
-    /// Creates the folder, or locks a folder of ours, and leaves its content as it is.
+    /// Creates the folder, or locks an existing folder of this program without changing its content.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`](kelvin_base::exit::Misuse) where the folder is not ours or another run holds it.
+    /// A [`Misuse`](kelvin_base::exit::Misuse) if this program did not create the folder, or if another run has locked
+    /// it.
     pub(super) fn lock(out: &Path) -> anyhow::Result<Self> {
         let lock = lock::take(out)?;
         Ok(Self {
@@ -72,7 +73,7 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if a file cannot be removed.
     pub(super) fn empty(&mut self) -> anyhow::Result<()> {
         let left = sweep::strip(&self.out)
             .with_context(|| format!("failed to empty `{}`", self.out.display()))?;
@@ -80,11 +81,11 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes everything from the folder except the journal and the folders of these tasks.
+    /// Empties the folder, except for the journal and the folders of the given tasks.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if a file cannot be removed.
     pub(super) fn keep<'t>(&self, tasks: impl Iterator<Item = &'t Task>) -> anyhow::Result<()> {
         let mut kept = BTreeSet::new();
         for task in tasks {
@@ -100,7 +101,7 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if a file cannot be removed.
     pub(super) fn clear(&self) -> anyhow::Result<()> {
         sweep::all_but(&self.out, &BTreeSet::new())
             .and_then(|()| sweep::remove(&self.journal()))
@@ -118,17 +119,17 @@ impl Tree {
         Leaf::at(path, self.input)
     }
 
-    /// The output that lies in the folder of a task, if it has at most `most` bytes.
+    /// The output in the folder of a task, if it has at most `most` bytes.
     pub(super) fn output(&self, task: &Task, most: u64) -> Option<Vec<u8>> {
         self.leaf(task).output(most)
     }
 
-    /// The folder of a task, which is made when something is put there. Of what an earlier run has left in it only the
-    /// input and the output stay, to be replaced or removed.
+    /// The folder of a task; it is created when a file is written to it. Of the files that an earlier run has left in
+    /// it, only the input and the output stay until they are replaced or removed.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the file system refuses it.
     pub(super) fn prepare(&self, task: &Task) -> anyhow::Result<Leaf> {
         let mut leaf = self.leaf(task);
         if fs::symlink_metadata(leaf.path()).is_ok() {
@@ -150,12 +151,12 @@ impl Tree {
         Ok(leaf)
     }
 
-    /// Creates the place of one attempt of a call. `sample` identifies the text and the repeat. Whatever a process that
-    /// escaped from an earlier attempt writes can never be taken for the answer of a later attempt.
+    /// Creates the place for one attempt of a call. `sample` identifies the text and the repeat. If a process of an
+    /// earlier attempt cannot be stopped, its files can never become the answer of a later attempt.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it.
+    /// Fails if the file system refuses it.
     pub(super) fn place(
         &self,
         text: &str,
@@ -177,15 +178,15 @@ impl Drop for Tree {
         if let Some(Ok(old)) = self.old.as_mut().map(Mutex::get_mut) {
             sweep::unseen(&self.out, &old.seen, &old.repeats);
         }
-        // Closing is not enough if a process that is just being started has inherited the file.
+        // Closing the file is not enough if a process that is just being started has inherited it.
         let _ = self.lock.unlock();
     }
 }
 
-/// The files that a pipeline can be given. The probe decides which of them an invocation has.
+/// The names of the files that a pipeline can get. The probe decides which of them is used.
 pub const INPUTS: [&str; 4] = ["input.md", "input.json", "prompt.txt", "scenario.json"];
 
-/// The folder for the files of an invocation, within that of its probe.
+/// The folder for the files of an invocation, within the folder of its probe.
 pub fn folder_of(out: &Path, case: &str, variant: Option<&str>, repeat: usize) -> PathBuf {
     let case = out.join(&*folder(case));
     let input = match variant {
@@ -198,8 +199,8 @@ pub fn folder_of(out: &Path, case: &str, variant: Option<&str>, repeat: usize) -
     }
 }
 
-/// A name as a folder. Names of cases and variants are valid folder names; should one ever not be,
-/// it is changed into one, so that it cannot lead to another path.
+/// A name as a folder name. Names of cases and variants are already valid folder names; if one ever is not, it is
+/// changed, so that it cannot lead to another path.
 fn folder(name: &str) -> Cow<'_, str> {
     let is_folder = !name.is_empty()
         && name != "."

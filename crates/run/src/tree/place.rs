@@ -1,7 +1,7 @@
-//! The folder in which a call is made. It holds the input and nothing else, and its name tells neither the case nor
-//! the variant. Once the call is over, it becomes the folder of its task, or the files that the call has left there are
-//! moved to that folder. A call that leaves no files has a file of such a name instead, since a folder that is made and
-//! removed costs more than such a call.
+//! The folder in which a call is made. It contains only the input, and its name reveals neither the case nor the
+//! variant. After the call, it becomes the folder of its task, or its files are moved to that folder. A call that
+//! leaves no files has only a file with such a name instead, since creating and removing a folder costs more than such
+//! a call.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -16,22 +16,23 @@ use super::leaf::{self, Leaf, OUTPUT};
 use super::sweep;
 use kelvin_base::digest::Fields;
 
-/// The folder of the running calls, in the output folder, so that a command that reaches its files by a mount or by a
-/// relative path finds them in the usual place. The name is not hidden, since some programs skip hidden folders.
+/// The folder of the running calls. It is in the output folder, so that a command that finds its files by a mount or by
+/// a relative path finds them in the usual place. The name does not begin with a dot, since some programs skip hidden
+/// folders.
 pub(super) const CALLS: &str = "calls";
 
-/// Replaces the name of the folder of a call in the output of the call. The name differs from input to input, and
-/// an answer that repeats it would seem to follow every change.
+/// Replaces the name of the folder of a call in the output of the call. The name differs from input to input, so an
+/// answer that repeats it would seem to react to every change.
 pub const CALL: &str = "{call}";
 
-/// What is made for a call before it.
+/// The files that are created for a call before it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Premises {
-    /// A folder with a file that holds the input; the call may leave files there.
+    /// A folder with a file that contains the input; the call may leave files there.
     Folder,
-    /// A file that holds the input.
+    /// A file that contains the input.
     File,
-    /// Nothing: the input goes another way.
+    /// No file: the input is passed in another way.
     Name,
 }
 
@@ -39,18 +40,18 @@ pub enum Premises {
 #[derive(Debug)]
 pub(crate) struct AttemptPlace {
     premises: Premises,
-    /// What is removed.
+    /// The path that is removed.
     made: PathBuf,
     name: String,
     input: PathBuf,
     output: PathBuf,
-    /// Whether nothing is left to be removed.
+    /// Whether it was already removed.
     is_gone: Cell<bool>,
 }
 
 impl AttemptPlace {
-    /// Creates the place with its input. Its name is a digest of the call; where equal calls run at
-    /// the same time, each takes the next free name.
+    /// Creates the place with its input. Its name is a digest of the call; if equal calls run at the same time, each
+    /// takes the next free name.
     pub(super) fn make(
         out: &Path,
         input: &str,
@@ -109,8 +110,8 @@ impl AttemptPlace {
         }
     }
 
-    /// Writes the input into the folder. A killed run may leave half of it: nobody takes it from there, and the next run
-    /// removes it.
+    /// Writes the input into the folder. If the run is killed, the file may be incomplete, but it is not used, and the
+    /// next run removes it.
     fn write_input(&self, text: &str) -> anyhow::Result<()> {
         fs::write(&self.input, text)
             .with_context(|| format!("failed to write `{}`", self.input.display()))
@@ -126,12 +127,12 @@ impl AttemptPlace {
         &self.output
     }
 
-    /// Moves the files that the call has left to the folder of its task, with the input as it was given. An input that
-    /// the call has left alone moves too, since to make a file costs a disk more than all the rest.
+    /// Moves the files that the call has left to the folder of its task, with the original input. An input that the
+    /// call has not changed is moved too, since creating a new file is the most expensive part.
     ///
     /// # Errors
     ///
-    /// Where the input or the output cannot be moved there.
+    /// Fails if the input or the output cannot be moved there.
     pub(crate) fn hand_over(&self, leaf: &Leaf, text: &str) -> anyhow::Result<()> {
         if self.premises == Premises::Folder && self.may_stay_whole(text) {
             self.is_gone.set(leaf.take_folder(&self.made));
@@ -151,7 +152,7 @@ impl AttemptPlace {
                 false => leaf.write_input(text),
             };
         }
-        // A pipeline that has removed its folder has left no files.
+        // A pipeline that removed its folder has left no files.
         for entry in fs::read_dir(&self.made).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let (from, to) = (entry.path(), leaf.path().join(&name));
@@ -159,7 +160,7 @@ impl AttemptPlace {
                 has_input = leaf.take_input(&from, text);
                 continue;
             }
-            // The folders of other repeats are there.
+            // The folders of other repeats have names of this form.
             if sweep::is_repeat(&name.to_string_lossy()) {
                 continue;
             }
@@ -167,7 +168,7 @@ impl AttemptPlace {
                 sweep::remove(&to)?;
                 fs::rename(&from, &to)
             });
-            // Files beside an output may belong to another user, as those of a container, so an error on them is
+            // Files beside an output may belong to another user, e.g. the user of a container, so errors about them are
             // ignored.
             if name == OsStr::new(OUTPUT) {
                 moved.with_context(|| format!("failed to write `{}`", to.display()))?;
@@ -179,12 +180,14 @@ impl AttemptPlace {
         }
     }
 
-    /// Whether the folder of the call can be that of its task as it is. The input must be as it was given, no name may be
-    /// that of a repeat, and the folder must still be ours, so that more can be written there and all of it removed.
+    /// Whether the folder of the call can become the folder of its task without changes. The input must be unchanged,
+    /// no file may be named like the folder of a repeat, and the folder must still belong to this user, so that the
+    /// program can write into it and remove all of it.
     fn may_stay_whole(&self, text: &str) -> bool {
         let is_as_made = fs::symlink_metadata(&self.made).is_ok_and(|data| {
             let mine = rustix::process::geteuid().as_raw();
-            // Ours to write, nobody else's, and without the bits that change who may remove what.
+            // The folder belongs to this user, only this user may write to it, and it has no bits that change who may
+            // remove files.
             data.is_dir() && data.uid() == mine && data.mode() & 0o5702 == 0o700
         });
         let is_clean = |folder: fs::ReadDir| {
@@ -197,8 +200,8 @@ impl AttemptPlace {
             && fs::read_dir(&self.made).is_ok_and(is_clean)
     }
 
-    /// The bytes with [`CALL`] in the place of the name of the folder; none where they do not contain the name. The
-    /// name is also found in capital letters, since a program may have changed its case.
+    /// The bytes with the name of the folder replaced by [`CALL`]; none if they do not contain the name. The name is
+    /// also found in capital letters, since a program may have changed its case.
     pub(crate) fn without_name(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let name = self.name.as_bytes();
         let is_first = |byte: u8| {

@@ -1,4 +1,4 @@
-//! Removes what earlier runs have left, and never follows a link.
+//! Removes the files of earlier runs, and never follows a link.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::leaf::{INPUT, OUTPUT};
 use super::lock;
 
-/// Removes everything except files that stay and the folders of tasks, which may be reused. Returns whether there
+/// Removes everything except files that are kept and the folders of tasks, which may be reused. Returns whether there
 /// are such folders.
 pub(super) fn strip(out: &Path) -> io::Result<bool> {
     let mut left = false;
@@ -37,8 +37,8 @@ pub(super) fn strip(out: &Path) -> io::Result<bool> {
     Ok(left)
 }
 
-/// Removes everything from the folder of a task except its input and its output, and returns the
-/// folders of repeats. A file in the place of the folder is replaced by a folder.
+/// Removes everything from the folder of a task except its input and its output, and returns the folders of repeats. If
+/// the path is a file, a folder replaces it.
 pub(super) fn reuse(leaf: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::symlink_metadata(leaf)?.is_dir() {
         fs::remove_file(leaf)?;
@@ -58,8 +58,8 @@ pub(super) fn reuse(leaf: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(repeats)
 }
 
-/// Removes the folders of tasks that this run has not used, and folders that are empty then. Files are not
-/// touched, since the reports of this run are among them.
+/// Removes the folders of tasks that this run has not used, and folders that have become empty. Files are not touched,
+/// since the reports of this run are among them.
 pub(super) fn unseen(out: &Path, seen: &HashSet<PathBuf>, repeats: &[PathBuf]) {
     // If a removal fails, the next run tries again.
     let sweep = |folder: &Path| {
@@ -79,7 +79,7 @@ pub(super) fn unseen(out: &Path, seen: &HashSet<PathBuf>, repeats: &[PathBuf]) {
     }
 }
 
-/// The folders in a folder; none where it cannot be listed.
+/// The folders in a folder; none if it cannot be listed.
 fn folders(within: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(within)
         .into_iter()
@@ -89,8 +89,8 @@ fn folders(within: &Path) -> impl Iterator<Item = PathBuf> + use<> {
         .map(|entry| entry.path())
 }
 
-/// Removes everything except files that stay, the journal, and the content of the leaves among `kept`, which lists
-/// folders with all folders above them. Links are removed everywhere, so that no later write can be led elsewhere.
+/// Removes everything except files that are kept, the journal, and the content of the task folders in `kept`, which
+/// also lists all their parent folders. Links are always removed, so that they cannot redirect a later write.
 pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
     let mut folders = vec![out.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -102,11 +102,11 @@ pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if folder == out && kind.is_dir() && lock::is_another(&path) {
-                // The runs of that folder clean it up.
+                // The runs of that output folder clean it up.
             } else if kind.is_dir() && kept.contains(&path) {
                 folders.push(path);
             } else if is_leaf && !kind.is_symlink() && !(kind.is_dir() && is_repeat(&name)) {
-                // Files that a pipeline has put beside its output stay with the output.
+                // Files that a pipeline has put into the folder of its output stay with the output.
             } else if folder != out || !(lock::stays(&name) || name == lock::JOURNAL) {
                 remove(&path)?;
             }
@@ -115,8 +115,8 @@ pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a folder below `out` is that of a task: `case/baseline`, `case/perturbations/variant`, or
-/// the folder of a repeat in one of these.
+/// Whether a folder below `out` belongs to a task: `case/baseline`, `case/perturbations/variant`, or the folder of a
+/// repeat in one of these.
 fn is_leaf(out: &Path, folder: &Path) -> bool {
     let Ok(below) = folder.strip_prefix(out) else {
         return false;
@@ -128,12 +128,12 @@ fn is_leaf(out: &Path, folder: &Path) -> bool {
     }
 }
 
-/// Whether a name is that of the folder of a repeat.
+/// Whether a name is the name of a repeat's folder.
 pub(super) fn is_repeat(name: &str) -> bool {
     name.starts_with("repeat-")
 }
 
-/// Removes a file, a link itself, or a folder with everything in it. A missing path is no error.
+/// Removes a file, a link itself, or a folder with everything in it. A missing path is not an error.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     let removed = match fs::remove_file(path) {
         // Some systems report that the path is a folder, some that the operation is not permitted.

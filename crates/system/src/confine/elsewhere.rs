@@ -1,11 +1,11 @@
-//! Stubs for other systems, which have no container of the action, and no file that shows the environment of a process.
+//! Stubs for other systems, which have no action container, and no file that shows the environment of a process.
 
 use std::io;
 use std::path::Path;
 
 use super::User;
 
-/// This system has nothing to hide.
+/// On this system, the program has nothing to hide.
 pub fn hide() {}
 
 /// This system needs no preparation.
@@ -21,7 +21,7 @@ pub fn as_root<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// On this system no supervisor gets this order.
+/// Supervisors on this system never get this order.
 pub fn held(_: User) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -21,26 +21,26 @@ const SOCKETS: [&str; 2] = ["/var/run/docker.sock", "/run/docker.sock"];
 /// A group with no rights.
 const NO_GROUP: u32 = 65534;
 
-/// Hides this process, and makes it the parent of all its descendants whose own parent has ended.
+/// Hides this process from others, and makes it the parent of all its descendants whose own parent has ended.
 pub fn begin() {
     hide();
-    // Where the system refuses this, the supervisors still keep track of the processes that they started.
+    // If the system refuses this, the supervisors still keep track of the processes that they started.
     let _ = set_child_subreaper(Some(getpid()));
 }
 
-/// Hides the memory and the environment of this process from other processes of its user. Starting another program
-/// takes that back.
+/// Hides the memory and the environment of this process from other processes of the same user. Starting another program
+/// undoes this.
 pub fn hide() {
-    // Where the system cannot do this, no other process could look in anyway.
+    // If the system cannot do this, no other process could read this process anyway.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-/// Makes all processes that are started from now on run as the owner of a folder, and makes this process work
-/// as that user.
+/// Makes all processes that are started from now on run as the owner of a folder, and makes this process work as that
+/// user.
 ///
 /// # Errors
 ///
-/// The reason for the refusal, in words that fit after "the pipeline is not kept apart:". Nothing has changed then.
+/// Fails with the reason, in words that fit after "the pipeline is not kept apart:". Then nothing has changed.
 pub fn become_apart(folder: &Path) -> Result<(), String> {
     if !getuid().is_root() {
         return Err("this container does not run as root".to_owned());
@@ -62,7 +62,7 @@ pub fn become_apart(folder: &Path) -> Result<(), String> {
             "the socket of Docker belongs to the user of `{shown}`"
         ));
     }
-    // On GitHub's machines the group of the workspace is also that of Docker's socket.
+    // On GitHub's machines the group of the workspace also owns Docker's socket.
     let gid = match sockets().any(|socket| socket.gid() == owner) {
         true => NO_GROUP,
         false => owner,
@@ -73,11 +73,11 @@ pub fn become_apart(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes this thread work as a user, with the way back open.
+/// Makes this thread work with the rights of a user, in such a way that it can become root again.
 fn work_as(user: User) -> io::Result<()> {
     set_thread_res_gid(None, Gid::from_raw(user.gid), None)?;
     set_thread_res_uid(None, Uid::from_raw(user.uid), None)?;
-    // The system resets the flag when a user changes.
+    // The system resets the flag when the user changes.
     hide();
     Ok(())
 }
@@ -103,12 +103,12 @@ pub fn as_root<T>(work: impl FnOnce() -> T) -> T {
 ///
 /// # Errors
 ///
-/// Where the system refuses it, or where some right is left.
+/// Fails if the system refuses it, or if a right is left.
 pub fn held(user: User) -> io::Result<()> {
     let gid = Gid::from_raw(user.gid);
     let uid = Uid::from_raw(user.uid);
     set_thread_groups(&[])?;
-    // A failure for lack of the right to do this is harmless: `no_new_privs` below keeps programs from regaining
+    // If the right to do this is missing, that is harmless: `no_new_privs` below prevents programs from regaining
     // rights.
     for capability in CapabilitySet::all().iter() {
         let _ = remove_capability_from_bounding_set(capability);
@@ -128,12 +128,12 @@ pub fn held(user: User) -> io::Result<()> {
     }
 }
 
-/// Runs `work` while all descendants of this process are stopped, so that inspected things do not change, and
-/// no descendant can inspect the processes that are started for it.
+/// Runs `work` while all descendants of this process are stopped, so that the things that it inspects do not change,
+/// and no descendant can inspect the processes that are started for it.
 ///
 /// # Errors
 ///
-/// Where a process cannot be stopped.
+/// Fails if a process cannot be stopped.
 pub fn alone<T>(work: impl FnOnce() -> T) -> io::Result<T> {
     let stopped = as_root(others::stop)?;
     let done = work();
@@ -141,7 +141,7 @@ pub fn alone<T>(work: impl FnOnce() -> T) -> io::Result<T> {
     Ok(done)
 }
 
-/// Ends all descendants of this process. Returns how many are left after a while.
+/// Ends all descendants of this process. Returns how many are left after some time.
 pub fn end_all() -> usize {
     as_root(others::end)
 }

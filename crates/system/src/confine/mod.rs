@@ -1,9 +1,9 @@
-//! Keeps the code of a change away from this process, which holds a token that can write.
+//! Isolates the code of a change from this process, which has a token with write access.
 //!
 //! No other process may read the memory and the environment of this process, even if it has the same user. In the
 //! container of the action there is more protection: this process is root there, and the pipeline is not. The pipeline
 //! runs as the owner of the workspace, without capabilities, and not in the group of Docker's socket. This process
-//! works as that user too, so that its files belong to that user, and becomes root again only to start a process and to
+//! works as that user too, so that its files belong to that user. It becomes root again only to start a process and to
 //! end those of the pipeline.
 
 #[cfg(not(target_os = "linux"))]
@@ -23,33 +23,33 @@ use elsewhere as system;
 use linux as system;
 pub use system::{alone, as_root, become_apart, begin, end_all, held, hide};
 
-/// The folders in which programs that run beside the token are looked for. Only root can write there.
+/// The search path for programs that run together with the token. Only root can write to these folders.
 pub const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The user of the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Its number.
+    /// The user id.
     pub uid: u32,
-    /// Its only group.
+    /// Its only group id.
     pub gid: u32,
 }
 
-/// The user, which is set once, before any process is started; none where the pipeline has the rights of this process.
+/// The user, which is set once, before any process is started; none if the pipeline has the rights of this process.
 static USER: OnceLock<User> = OnceLock::new();
 
-/// The user of the pipeline; none where it has the rights of this process.
+/// The user of the pipeline; none if it has the rights of this process.
 pub fn user() -> Option<User> {
     USER.get().copied()
 }
 
 impl User {
-    /// The arguments that tell a supervisor the user.
+    /// The arguments that pass the user to a supervisor.
     pub fn words(self) -> [OsString; 2] {
         [self.uid, self.gid].map(|number| number.to_string().into())
     }
 
-    /// Reads these arguments; none where they are not numbers, or are those of root.
+    /// Reads the arguments with the user; none if they are not numbers, or if they name root.
     pub fn of_words(uid: &OsStr, gid: &OsStr) -> Option<Self> {
         let number = |word: &OsStr| word.to_str()?.parse().ok().filter(|number| *number != 0);
         Some(Self {
@@ -59,9 +59,9 @@ impl User {
     }
 }
 
-/// The variables that a pipeline and its `setup` do not see, although the runner of a workflow gives them to this program:
-/// a token that can write, and the files through which a step speaks to the workflow. A pipeline that writes to one of
-/// these files by accident would change the outputs, the summary or the later steps.
+/// The variables that a pipeline and its `setup` do not get, although the runner of a workflow gives them to this
+/// program: a token with write access, and the files through which a step gives commands to the workflow. A pipeline
+/// that wrote to one of these files by accident would change the outputs, the summary or the later steps.
 const NAMES: [&str; 11] = [
     "INPUT_TOKEN",
     "KELVIN_TEAMS_TOKEN",
@@ -76,7 +76,7 @@ const NAMES: [&str; 11] = [
     "GITHUB_STEP_SUMMARY",
 ];
 
-/// Removes these variables from the environment of a process that is about to be started, since others may
+/// Removes the given variables from the environment of a process that is about to be started, since other processes may
 /// read its environment.
 pub fn withhold(command: &mut Command) {
     for name in NAMES {

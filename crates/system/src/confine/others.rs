@@ -1,4 +1,5 @@
-//! The descendants of this process. It becomes the parent of each whose own parent has ended, so none gets lost.
+//! Stops and ends the descendants of this process. It becomes the parent of each descendant whose own parent has ended,
+//! so none can escape.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 
-/// The pause after killing: a killed process needs a moment to end.
+/// The pause after killing: a killed process needs some time to end.
 const MOMENT: Duration = Duration::from_millis(2);
 /// The longest wait: a process that waits for a device may never end.
 const MOST: Duration = Duration::from_secs(5);
 
-/// Kills the descendants of this process. Returns how many are left after a while.
+/// Kills the descendants of this process. Returns how many are left after some time.
 pub(super) fn end() -> usize {
     let begun = Instant::now();
     let mut was_empty = false;
@@ -34,11 +35,11 @@ pub(super) fn end() -> usize {
     }
 }
 
-/// Stops the processes below this one until [`go_on`].
+/// Stops the descendants of this process until [`go_on`].
 ///
 /// # Errors
 ///
-/// Where a process does not stop within a while; all processes are continued then.
+/// Fails if a process does not stop within some time; then all processes are continued.
 pub(super) fn stop() -> io::Result<Vec<Pid>> {
     let begun = Instant::now();
     let mut stopped = Vec::new();
@@ -89,7 +90,7 @@ fn below(but: &[&str]) -> Vec<Pid> {
     let is_below = |process: &Pid| {
         let parent = |process: &Pid| found.get(process)?.parent;
         let mut above = std::iter::successors(parent(process), parent);
-        // A list that was read while processes started and ended may contain a circle.
+        // A list that was read while processes started and ended may contain a cycle.
         above.by_ref().take(found.len()).any(|above| above == own)
     };
     found

@@ -1,5 +1,5 @@
-//! The git repository around a folder, and the committed versions of a file. It is read through libgit2, which cannot
-//! read reftables.
+//! The git repository around a folder, and the committed versions of a file. It is read with libgit2, which cannot read
+//! reftables.
 
 mod process;
 
@@ -13,23 +13,23 @@ use git2::{ErrorCode, ObjectFormat, RepositoryInitOptions, RepositoryOpenFlags};
 
 pub use process::start;
 
-/// Why a repository with a reftable is not opened, and what to do.
+/// Why a repository with a reftable is not opened, and advice.
 const REFTABLE: &str = "the git repository here keeps its references as a reftable, which is not read; \
                         `git refs migrate --ref-format=files` makes files of them";
 
 /// A repository that is open.
 pub struct Repository {
     opened: git2::Repository,
-    /// The work tree, where it belongs to another user and was opened anyway.
+    /// The work tree, if it belongs to another user and was opened anyway.
     trusted: Option<PathBuf>,
 }
 
-/// Which owners of repositories are accepted.
+/// Says which owners of repositories are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptedOwners {
     /// Only owners that git itself would accept.
     Checked,
-    /// Any owner: for code that only reads, and runs nothing that the repository names.
+    /// Any owner: for code that only reads, and does not run programs that the repository names.
     Anybody,
 }
 
@@ -53,7 +53,7 @@ impl Deref for Repository {
 }
 
 impl Repository {
-    /// Opens the repository that holds a folder.
+    /// Opens the repository that contains a folder.
     pub fn around(folder: &Path, owner: AcceptedOwners) -> Result<Self, Closed> {
         Self::open(folder, RepositoryOpenFlags::empty(), owner)
     }
@@ -63,11 +63,11 @@ impl Repository {
         Self::open(folder, RepositoryOpenFlags::NO_SEARCH, owner)
     }
 
-    /// Makes an empty repository whose objects have names of this format.
+    /// Creates an empty repository with this format of object names.
     ///
     /// # Errors
     ///
-    /// Where it cannot be written.
+    /// Fails if it cannot be written.
     pub fn init(folder: &Path, format: ObjectFormat) -> Result<Self, git2::Error> {
         let mut how = RepositoryInitOptions::new();
         let opened = git2::Repository::init_opts(folder, how.object_format(format))?;
@@ -87,7 +87,7 @@ impl Repository {
             Err(error) if error.code() == ErrorCode::NotFound => {
                 let own = top(folder).join(".git");
                 return Err(match own.symlink_metadata() {
-                    // This happens for a linked work tree whose repository was moved, for example.
+                    // This happens, for example, for a linked work tree whose repository was moved.
                     Ok(_) => Closed::Unread(format!(
                         "`{}` is there and leads to no git repository that can be opened",
                         own.display()
@@ -115,18 +115,18 @@ impl Repository {
         Ok(Self { opened, trusted })
     }
 
-    /// The git setting that makes the system's `git` accept the repository of another user that was opened on purpose.
+    /// The git setting that makes the system's `git` accept a repository of another user that was opened on purpose.
     pub fn trust(&self) -> Option<String> {
         let top = self.trusted.as_deref()?;
         Some(format!("safe.directory={}", top.display()))
     }
 
-    /// Makes a reference point to a commit. If `from` is given, the reference must point to that commit before (none:
-    /// it must not exist). Returns whether it did.
+    /// Makes a reference point to a commit. With `from`, the reference must point to that commit before (none: it must
+    /// not exist). Returns whether it did.
     ///
     /// # Errors
     ///
-    /// Where it cannot be written.
+    /// Fails if it cannot be written.
     pub fn point(
         &self,
         reference: &str,
@@ -176,7 +176,7 @@ impl std::fmt::Display for Closed {
 
 impl std::error::Error for Closed {}
 
-/// Why the existing repository cannot be read; none where there is no repository, or it can be read.
+/// Why the existing repository cannot be read; none if there is no repository, or if it can be read.
 pub fn unread(root: &Path) -> Option<String> {
     match Repository::around(root, AcceptedOwners::Anybody) {
         Err(Closed::Unread(why)) => Some(why),
@@ -184,11 +184,11 @@ pub fn unread(root: &Path) -> Option<String> {
     }
 }
 
-/// The id of an object from its full name, whose length tells its format.
+/// The id of an object from its full name; the length of the name shows its format.
 ///
 /// # Errors
 ///
-/// Where the text is not such a name.
+/// Fails if the text is not such a name.
 pub fn id(name: &str) -> Result<Oid, git2::Error> {
     Oid::from_str_ext(name, format_of(name))
 }
@@ -208,17 +208,17 @@ const fn zero(format: ObjectFormat) -> Oid {
     }
 }
 
-/// The top of the work tree that holds a folder.
+/// The top of the work tree that contains a folder.
 pub fn top(folder: &Path) -> PathBuf {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let top = real.ancestors().find(|top| top.join(".git").exists());
     top.unwrap_or(&real).to_owned()
 }
 
-/// The most commits that are looked at: reading so many takes well below a second.
+/// How many commits are examined at most: reading this many takes well below a second.
 const MOST: usize = 5_000;
 
-/// One committed version of a file.
+/// A committed version of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     /// The text of the file.
@@ -230,14 +230,14 @@ pub struct Version {
 /// How the versions ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionsEnd {
-    /// The caller wanted no more of them, or the file did not exist before.
+    /// The caller needed no older versions, or the file did not exist before.
     Seen,
-    /// There is more history than is at hand, as in a shallow clone.
+    /// The clone does not have the older history, e.g. because it is shallow.
     Shallow,
 }
 
-/// Hands on the versions of a file along the first parents from `HEAD` for as long as `more` says so. A version stands at
-/// the oldest commit that has it. None where the file is in no repository or not committed.
+/// Passes on the versions of a file along the first parents from `HEAD` for as long as `more` returns true. The commit
+/// of a version is the oldest one that contains it. None if the file is in no repository or not committed.
 pub fn versions(file: &Path, more: &mut dyn FnMut(Version) -> bool) -> Option<VersionsEnd> {
     let folder = file.parent()?;
     let repository = Repository::around(folder, AcceptedOwners::Anybody).ok()?;

@@ -1,4 +1,4 @@
-//! Git as a process, and the rights that it has.
+//! Runs git as a process, with limited rights.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 
 use crate::confine;
 
-/// Variables that a hook of git sets, or that would make git work on another repository.
+/// Variables that a git hook sets, or that would make git work on another repository.
 const OF_ANOTHER: [&str; 10] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -22,12 +22,12 @@ const OF_ANOTHER: [&str; 10] = [
     "GIT_PREFIX",
 ];
 
-/// Starts git. If the pipeline has its own user, git runs as that user, except for a git with a token, which
-/// that user must not be able to inspect. `top`: the top of the current work tree.
+/// Starts git. If the pipeline has its own user, git runs as that user, except for a git with a token, which that user
+/// must not be able to inspect. `top`: the top of the current work tree.
 ///
 /// # Errors
 ///
-/// Where git cannot be started.
+/// Fails if git cannot be started.
 pub fn start(mut command: Command, top: &Path, has_token: bool) -> io::Result<Child> {
     // With these settings, a dead connection ends after half a minute instead of never.
     for (name, value) in [
@@ -41,7 +41,7 @@ pub fn start(mut command: Command, top: &Path, has_token: bool) -> io::Result<Ch
     for name in OF_ANOTHER {
         command.env_remove(name);
     }
-    // The environment of git can be read by others while it runs.
+    // Other processes can read the environment of git while it runs.
     confine::withhold(&mut command);
     let Some(user) = confine::user() else {
         if let Some(path) = std::env::var_os("PATH") {
@@ -58,8 +58,8 @@ pub fn start(mut command: Command, top: &Path, has_token: bool) -> io::Result<Ch
     confine::as_root(|| command.spawn())
 }
 
-/// The folders of programs in which a change cannot put a `git` of its own: absolute folders outside of its work
-/// tree. The output of git decides what the change is compared with.
+/// The folders of the search path in which a change cannot put its own `git`: absolute folders outside its work tree.
+/// The output of git decides which commit the change is compared with.
 fn outside(path: &OsStr, top: &Path) -> OsString {
     let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let top = real(top);

@@ -1,5 +1,4 @@
-//! Lists the files that globs name, without git. Links are followed, since the pipeline reads
-//! through them.
+//! Lists the files that match globs, without git. Links are followed, since the pipeline reads through them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -14,11 +13,11 @@ use super::{CodeFile, Excluded, Files, real};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 
-/// The files that the globs name, relative to `root`.
+/// The files that match the globs, relative to `root`.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where a glob names no file: the code could change without anybody noticing.
+/// A [`Misuse`] if a glob matches no file: the code could change without being noticed.
 pub(super) fn files(root: &Path, globs: &[String], exclude: &Excluded) -> anyhow::Result<Files> {
     let root = &real(root);
     let mut files = Files::new();
@@ -49,7 +48,7 @@ pub(super) fn files(root: &Path, globs: &[String], exclude: &Excluded) -> anyhow
     Ok(files)
 }
 
-/// A glob; one without wildcards may name a folder and means all that is in it.
+/// A glob; one without wildcards may name a folder, which means everything in it.
 fn matcher(root: &Path, glob: &str) -> Result<GlobMatcher, Misuse> {
     let glob = glob.trim_start_matches("./").trim_end_matches('/');
     let pattern = match root.join(glob).is_dir() {
@@ -92,7 +91,7 @@ struct GlobWalk<'a> {
     exclude: &'a Excluded,
     matcher: GlobMatcher,
     files: &'a mut Files,
-    /// The folders above the current one, without links: a link to one of them makes a circle.
+    /// The folders above the current one, without links: a link to one of them would make a cycle.
     within: BTreeSet<PathBuf>,
     found: bool,
 }
@@ -110,7 +109,7 @@ impl GlobWalk<'_> {
         let failed = || format!("failed to list `{}` for the fingerprint", path.display());
         for entry in fs::read_dir(&path).with_context(failed)? {
             let name = entry.with_context(failed)?.file_name();
-            // The store of git changes with every fetch, and is not code.
+            // Git's own data change with every fetch, and are not code.
             if name != ".git" && super::MADE_FOLDERS.iter().all(|made| name != *made) {
                 self.named(&folder.join(name))?;
             }
@@ -160,7 +159,7 @@ impl GlobWalk<'_> {
         Ok(())
     }
 
-    /// Adds a link to a missing target, of which only the name of the target is known.
+    /// Adds a link to a missing target, of which only the name is known.
     fn lost(&mut self, name: &Path) {
         if self.matcher.is_match(name)
             && let Ok(target) = fs::read_link(self.root.join(name))

@@ -1,5 +1,5 @@
-//! The lines for a `.gitignore` that name the files that a run has left. A line that covers too much hides people's
-//! work from git, so a file is named exactly, unless several files of the run show that their names change.
+//! The lines for a `.gitignore` for the files that a run has left. A line that covers too much would hide people's work
+//! from git, so a file is named exactly, unless several files of the run show that their names change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::MADE_FOLDERS;
 use super::made::{Kind, kind};
 use super::repository::escaped;
 
-/// Endings that nobody uses for code, a prompt or a setting: for these, a line may cover a whole folder.
+/// Extensions that nobody uses for code, a prompt or a setting: for these, a line may cover a whole folder.
 const PLAIN_DATA: [&str; 32] = [
     "arrow",
     "avro",
@@ -48,9 +48,9 @@ const SHORTEST_HEX: usize = 6;
 /// Longer words are written as `*` after one digit.
 const LONGEST_WORD: usize = 64;
 
-/// The lines that name `files`, whose paths are relative to the top of the repository. `later` are files of the same
-/// kinds that were created during the run: they show that names change, but get no line of their own.
-/// Where a file of the `code` with the same ending is beside them, each file is named exactly.
+/// The lines for `files`, whose paths are relative to the top of the repository. `later` are files of the same kinds
+/// that were created during the run: they show that names change, but get no line of their own. If a file of the `code`
+/// with the same extension is beside them, each file is named exactly.
 pub(super) fn lines<'a>(
     files: impl Iterator<Item = &'a [u8]>,
     later: impl Iterator<Item = &'a str>,
@@ -78,7 +78,7 @@ pub(super) fn lines<'a>(
         };
         let alike = alike.get(&kind).unwrap_or(&none);
         let (folder, ending) = kind;
-        // At the top, a line for all of them would cover more than files of the pipeline.
+        // At the top level, a line for all of them would also cover files that do not come from the pipeline.
         if alike.len() > 1 && !folder.is_empty() && PLAIN_DATA.contains(&&*ending) {
             return format!("/{}/*.{}", escaped(&folder), escaped(&ending));
         }
@@ -101,12 +101,12 @@ fn made_folder(name: &str) -> Option<&'static str> {
 enum PatternPiece<'a> {
     /// A part that all files of a pipeline share.
     Fixed(&'a str),
-    /// A number, or a random word in hexadecimal digits; each file has its own.
+    /// A number, or a random word of hexadecimal digits, which differs in each file.
     Own(&'a str),
 }
 
-/// The line for all files whose names differ from this one only in numbers or random words; none where there is no
-/// other such file, or where the name consists of a single word of any length.
+/// The line for all files whose names differ from this one only in numbers or random words; none if there is no other
+/// such file, or if the name consists of a single random word.
 fn pattern(name: &str, alike: &BTreeSet<&str>) -> Option<String> {
     let (folder, file) = name.rsplit_once('/').map_or(("", name), |parts| parts);
     let own = pieces(file);
@@ -176,7 +176,7 @@ fn pieces(file: &str) -> Vec<PatternPiece<'_>> {
     pieces
 }
 
-/// Cuts a part into its numbers and the text between them.
+/// Splits a part into its numbers and the text between them.
 fn numbers<'a>(part: &'a str, pieces: &mut Vec<PatternPiece<'a>>) {
     let mut rest = part;
     while let Some(first) = rest.chars().next() {

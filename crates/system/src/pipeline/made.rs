@@ -1,8 +1,8 @@
-//! Files that the pipeline makes itself in the repository, although git does not ignore them.
+//! Files that the pipeline creates itself in the repository, although git does not ignore them.
 //!
-//! The file system does not tell who created a file. The first call of a run is made alone, so a file that is new after
-//! it was created by it, or by somebody else in those seconds. So only data counts: a possible program, prompt or
-//! setting is never taken for a file of the pipeline.
+//! The file system does not record who created a file. The first call of a run is made alone, so a file that is new
+//! afterwards was created by this call, or by another program in those seconds. So only data files count: a possible
+//! program, prompt or setting is never treated as a file of the pipeline.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,34 +11,34 @@ use serde::{Deserialize, Serialize};
 
 use super::{CodeFile, Files};
 
-/// Endings of data that programs write and that nobody writes by hand during a run.
+/// Extensions of data files that programs write and that nobody writes by hand during a run.
 const DATA: [&str; 29] = [
     "arrow", "avro", "bak", "bin", "cache", "ckpt", "csv", "dat", "dump", "faiss", "feather", "h5",
     "idx", "index", "json", "jsonl", "mdb", "ndjson", "npy", "npz", "out", "parquet", "pickle",
     "pkl", "pt", "state", "store", "tsv", "wal",
 ];
 
-/// A folder and an ending.
+/// A folder and an extension.
 pub(super) type Kind = (String, String);
 
-/// The files that the pipeline created, as far as they are known.
+/// The known files that the pipeline created.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Made {
     /// The names of these files.
     files: BTreeSet<String>,
-    /// Folders and endings that only these files have: the next call may create such a file with another name.
+    /// Folders and extensions that only these files have: the next call may create such a file with another name.
     kinds: BTreeSet<Kind>,
     /// The files that existed before, as far as known; the pipeline created none of them.
     #[serde(skip)]
     before: BTreeSet<String>,
-    /// Further files of the same kinds that were created during this run.
+    /// Other files of the same kinds that were created during this run.
     #[serde(skip)]
     later: BTreeSet<String>,
 }
 
 impl Made {
-    /// Whether no such file is known.
+    /// Whether no file is known that the pipeline created.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
@@ -48,12 +48,12 @@ impl Made {
         self.files.iter().map(String::as_str)
     }
 
-    /// Further files of the same kinds that were created during this run.
+    /// Other files of the same kinds that were created during this run.
     pub(super) fn later(&self) -> impl Iterator<Item = &str> {
         self.later.iter().map(String::as_str)
     }
 
-    /// Notes down a file that belongs to these files by its kind.
+    /// Records a file that belongs to these files by its kind.
     pub(super) fn saw(&mut self, name: &[u8]) {
         let name = std::str::from_utf8(name).ok();
         let name = name.filter(|name| !self.files.contains(*name));
@@ -68,7 +68,7 @@ impl Made {
         self.later.extend(other.later);
     }
 
-    /// Notes down a file that existed when the run began.
+    /// Records a file that existed when the run began.
     pub fn was_there(&mut self, name: &str) {
         self.before.insert(name.to_owned());
     }
@@ -96,12 +96,12 @@ impl Made {
     }
 }
 
-/// The name of a file that is data by its ending, and neither hidden nor a program.
+/// The name of a file if it is a data file by its extension, and neither hidden nor a program.
 fn data<'a>(name: &'a [u8], entry: &CodeFile) -> Option<&'a str> {
     named_as_data(name).filter(|_| entry.kind == "file")
 }
 
-/// A name that is data by its ending.
+/// A name with the extension of a data file.
 pub(super) fn named_as_data(name: &[u8]) -> Option<&str> {
     let name = std::str::from_utf8(name).ok()?;
     let ending = Path::new(name).extension()?.to_str()?;
@@ -109,7 +109,7 @@ pub(super) fn named_as_data(name: &[u8]) -> Option<&str> {
     (!is_hidden && DATA.contains(&ending)).then_some(name)
 }
 
-/// The folder of a file and its ending; none where it has no ending.
+/// The folder of a file and its extension; none if it has no extension.
 pub(super) fn kind(name: &str) -> Option<Kind> {
     let path = Path::new(name);
     let folder = path.parent()?.to_str()?;

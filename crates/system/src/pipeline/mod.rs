@@ -1,4 +1,4 @@
-//! The fingerprint of the pipeline's code: what git sees in the work tree, or what globs name.
+//! The fingerprint of the pipeline's code: the files that git sees in the work tree, or that match globs.
 //!
 //! The same content gives the same fingerprint, whether it is committed, staged or neither.
 
@@ -20,7 +20,7 @@ pub use watch::{Seen, Watch, begin};
 /// The version of the code of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The digest of the files; none where neither git nor globs tell which files these are.
+    /// The digest of the files; none if neither git nor globs define which files these are.
     pub digest: Option<Digest>,
     /// The commit that is checked out.
     pub commit: Option<String>,
@@ -28,9 +28,9 @@ pub struct Code {
     pub dirty: bool,
 }
 
-/// Folders in which a run leaves compiled or cached files, beside their sources.
+/// Folders in which a run leaves compiled or cached files, next to their sources.
 const MADE_FOLDERS: [&str; 4] = ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
-/// The endings of logs, databases and marker files that programs leave behind and that nobody runs.
+/// The extensions of logs, databases and marker files that programs leave behind and that nobody runs.
 const MADE_ENDINGS: [&str; 12] = [
     "log",
     "db",
@@ -46,8 +46,8 @@ const MADE_ENDINGS: [&str; 12] = [
     "pyc",
 ];
 
-/// Whether an untracked file, by its place or name, is left behind by runs. Such a file is no code:
-/// otherwise the first run of a pipeline would change the code of the second.
+/// Whether an untracked file, by its path or name, is left behind by runs. Such a file is not code: otherwise the first
+/// run of a pipeline would change the code of the second.
 fn is_made_by_runs(path: &Path) -> bool {
     let mut folders = path.ancestors().skip(1).filter_map(Path::file_name);
     let in_folder = folders.any(|name| MADE_FOLDERS.iter().any(|made| name == *made));
@@ -58,7 +58,7 @@ fn is_made_by_runs(path: &Path) -> bool {
 /// Files by their name, each with its kind and content.
 type Files = BTreeMap<Vec<u8>, CodeFile>;
 
-/// One file, as git would store it.
+/// A file in the form in which git would store it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct CodeFile {
     /// `file`, `program`, `link`, `submodule` or `unreadable`.
@@ -67,28 +67,28 @@ struct CodeFile {
     content: Vec<u8>,
 }
 
-/// Digests the files under `root` that `globs` name or, without globs, all files that git knows or would
-/// add (HEAD plus uncommitted changes), without those under `exclude` (absolute paths).
+/// Digests the files under `root` that match `globs` or, without globs, all files that git knows or would add (HEAD
+/// plus uncommitted changes), without those under `exclude` (absolute paths).
 ///
-/// With git, this is the whole work tree, even if `root` is only a part of it: the pipeline may be
-/// beside its evaluation.
+/// With git, this is the whole work tree, even if `root` is only a part of it: the pipeline may be outside the folder
+/// of the configuration.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where a glob names no file, any other error where a file that
-/// is named cannot be read. A repository that cannot be read counts as missing.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if a glob matches no file; any other error if a file that is named cannot be
+/// read. A repository that cannot be read counts as missing.
 #[cfg(test)]
 pub fn code(root: &Path, globs: &[String], exclude: &[PathBuf]) -> anyhow::Result<Code> {
     list(root, globs, &Excluded::new(exclude)).map(|(code, _)| code)
 }
 
-/// The digest of the code of a pipeline in a clean checkout of a commit; none where the commit alone does not tell it,
-/// since it contains other repositories or the folder is in none. `root` is in a checkout of the commit, without
-/// `exclude` (absolute paths).
+/// The digest of the code of a pipeline in a clean checkout of a commit. None if the commit alone does not determine
+/// it, since it contains other repositories, or if the folder is in no repository. `root` is in a checkout of the
+/// commit, without `exclude` (absolute paths).
 ///
 /// # Errors
 ///
-/// As [`begin`].
+/// Fails like [`begin`].
 pub fn committed(
     root: &Path,
     globs: &[String],
@@ -104,16 +104,16 @@ pub fn committed(
 
 /// The files of a pipeline.
 struct ListedFiles {
-    /// The folder that their names are relative to.
+    /// The folder to which their names are relative.
     top: PathBuf,
     files: Files,
-    /// The files that git does not track; empty where globs name the files.
+    /// The files that git does not track; empty if globs define the files.
     untracked: BTreeSet<Vec<u8>>,
     /// Files left behind by runs, by their place or name; they are not among `files`.
     left: BTreeSet<Vec<u8>>,
 }
 
-/// Lists and digests the files; no files where neither git nor globs tell which files these are.
+/// Lists and digests the files; no files if neither git nor globs define which files these are.
 fn list(
     root: &Path,
     globs: &[String],
@@ -159,7 +159,7 @@ fn digest(files: &Files) -> Digest {
         .digest()
 }
 
-/// A path without links, as far as it exists.
+/// A path with all links in its existing part resolved.
 fn real(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     for folder in path.ancestors() {
@@ -179,7 +179,7 @@ fn real(path: &Path) -> PathBuf {
 struct Excluded(BTreeSet<PathBuf>);
 
 impl Excluded {
-    /// These paths, absolute or not, without links.
+    /// The given paths, absolute or not, with links resolved.
     fn new(paths: &[PathBuf]) -> Self {
         Self(paths.iter().map(|path| real(path)).collect())
     }

@@ -20,7 +20,8 @@ use kelvin_base::file::OUTPUT_MARK;
 /// The kind of an index entry that is a repository within the repository.
 const SUBMODULE: &str = "submodule";
 
-/// The marks with which `git update-index --assume-unchanged` and `--skip-worktree` tell git not to look at a file.
+/// The flags with which `git update-index --assume-unchanged` and `--skip-worktree` make git ignore the state of a
+/// file.
 const ASSUME_UNCHANGED: u16 = 1 << 15;
 const SKIP_WORKTREE: u16 = 1 << 14;
 
@@ -28,7 +29,7 @@ const SKIP_WORKTREE: u16 = 1 << 14;
 pub(super) struct RepositoryState {
     /// The top of the work tree.
     pub(super) top: PathBuf,
-    /// The files of the work tree; none where they cannot be listed.
+    /// The files of the work tree; none if they cannot be listed.
     pub(super) files: Option<Files>,
     /// The files that git does not track.
     pub(super) untracked: BTreeSet<Vec<u8>>,
@@ -40,7 +41,7 @@ pub(super) struct RepositoryState {
     pub(super) dirty: bool,
 }
 
-/// Looks at the repository that holds `root`; none where there is no repository with a work tree.
+/// Examines the repository that contains `root`; none if there is no repository with a work tree.
 pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<RepositoryState> {
     let repository = discover(root)?;
     let workdir = repository.workdir()?.to_path_buf();
@@ -71,7 +72,7 @@ pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<RepositoryState> {
     })
 }
 
-/// The files as the index has them; none where it holds other repositories.
+/// The files in the index; none if it contains other repositories.
 pub(super) fn committed(root: &Path, exclude: &Excluded) -> Option<Files> {
     let repository = discover(root)?;
     let workdir = repository.workdir()?;
@@ -101,11 +102,11 @@ pub struct Against {
     pub changed: BTreeSet<PathBuf>,
 }
 
-/// Compares the work tree around `root` with the tree of a commit; none where the work tree cannot be listed.
+/// Compares the work tree around `root` with the tree of a commit; none if the work tree cannot be listed.
 ///
 /// # Errors
 ///
-/// Where the tree cannot be read.
+/// Fails if the tree cannot be read.
 pub fn against(root: &Path, tree: &Tree<'_>) -> anyhow::Result<Option<Against>> {
     let Some(seen) = look(root, &Excluded::new(&[])) else {
         return Ok(None);
@@ -167,9 +168,9 @@ const fn kind(mode: u32) -> &'static str {
     }
 }
 
-/// Opens the repository of a folder, whoever owns it. The check of the owner protects against running programs from
-/// the configuration of another user. Nothing is run here, and a job in a container often finds its checkout owned
-/// by another user.
+/// Opens the repository of a folder, for any owner. Git's check of the owner protects against running programs from the
+/// configuration of another user. No program is run here, and a job in a container often finds its checkout owned by
+/// another user.
 fn discover(folder: &Path) -> Option<Repository> {
     Repository::around(folder, AcceptedOwners::Anybody).ok()
 }
@@ -193,7 +194,7 @@ impl RepositoryListing<'_> {
         self.ignore_excluded(repository, workdir)?;
         let format = repository.object_format();
         for entry in repository.index()?.iter() {
-            // The entry is a stage of a merge with conflicts, so the work tree decides.
+            // The entry belongs to a merge with conflicts, so the work tree decides.
             if entry.flags >> 12 & 0b11 != 0 {
                 continue;
             }
@@ -216,8 +217,8 @@ impl RepositoryListing<'_> {
         self.changed(repository, workdir, prefix)
     }
 
-    /// The entry for a file of the index before the work tree is checked. Git does not look at a file that a user
-    /// has told it to ignore, so such a file is read here. A file that a sparse checkout leaves out is as in the index.
+    /// The entry for a file of the index before the work tree is checked. Git does not read a file that a user has told
+    /// it to ignore, so such a file is read here. A file that a sparse checkout leaves out counts as in the index.
     fn unlooked(
         &mut self,
         entry: &IndexEntry,
@@ -284,7 +285,7 @@ impl RepositoryListing<'_> {
             }
             let key = [prefix, name].concat();
             if let Some(folder) = key.strip_suffix(b"/") {
-                // This repository was cloned into the work tree and is no submodule.
+                // This repository was cloned into the work tree and is not a submodule.
                 self.nested(&path, folder);
                 continue;
             }
@@ -308,8 +309,8 @@ impl RepositoryListing<'_> {
         self.list(&repository, folder, &prefix).is_ok()
     }
 
-    /// Tells git to ignore untracked files under the excluded folders, which may contain thousands of
-    /// outputs. Single files are not listed: git would try each rule on each path.
+    /// Tells git to ignore untracked files under the excluded folders, which may contain thousands of outputs. Single
+    /// files are not listed, because git would test each rule on each path.
     fn ignore_excluded(&self, repository: &Repository, workdir: &Path) -> Result<(), git2::Error> {
         let rules: Vec<String> = self
             .exclude
@@ -327,7 +328,7 @@ impl RepositoryListing<'_> {
     }
 }
 
-/// The output folders of other runs: folders with our mark that git does not track.
+/// The output folders of other runs: untracked folders with the marker of this program.
 fn outputs(diff: &Diff<'_>, workdir: &Path) -> Excluded {
     let untracked = diff
         .deltas()
@@ -352,8 +353,7 @@ pub(super) fn escaped(path: &str) -> String {
         .collect()
 }
 
-/// The entry of the work tree at a path, with an id in the format of its repository; none where the path does not
-/// exist.
+/// The entry of the work tree at a path, with an id in the format of its repository; none if the path does not exist.
 fn entry(path: &Path, mode: FileMode, format: ObjectFormat) -> Option<CodeFile> {
     let unreadable = CodeFile {
         kind: "unreadable",

@@ -1,9 +1,9 @@
-//! The metadata of the pipeline's files in the file system, without their content: enough to notice that a file
-//! was written to, replaced or removed.
+//! The metadata of the pipeline's files in the file system, without their content: enough to notice that a file was
+//! written to, replaced or removed.
 //!
-//! The time of the last change of the inode (ctime) counts, and not the time of the last
-//! modification (mtime): a program can set the mtime to anything, and a file that was edited and
-//! restored can have its old size, content and mtime again. The ctime is set by the kernel alone.
+//! The time of the last change of the inode (ctime) is used, not the time of the last modification (mtime): a program
+//! can set the mtime to anything, and a file that was edited and restored can have its old size, content and mtime
+//! again. Only the kernel can set the ctime.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Files;
 
-/// Two changes within this time may get the same time: kernels count in steps of up to 10 ms.
+/// Two changes within this time may get the same timestamp, because kernels count in steps of up to 10 ms.
 const STEP: Duration = Duration::from_millis(20);
 
 /// The state of an inode.
@@ -25,14 +25,14 @@ pub(super) struct InodeStamp {
     inode: (u64, u64),
     mode: u32,
     size: u64,
-    /// Seconds and nanoseconds of the last change of anything, including the name.
+    /// Seconds and nanoseconds of the last change of any property, including the name.
     changed: (i64, i64),
     /// The time of the last change of the content, or of the entries of a folder.
     modified: (i64, i64),
 }
 
 impl InodeStamp {
-    /// The inode at a path, given relative to `top`; none where the path does not exist.
+    /// The inode at a path, given relative to `top`; none if the path does not exist.
     pub(super) fn at(top: &Path, name: &[u8]) -> Option<Self> {
         place(&top.join(OsStr::from_bytes(name))).0
     }
@@ -48,11 +48,10 @@ impl InodeStamp {
     }
 }
 
-/// The inode at a path and, where this is a link, the inode of its target; none where the path does not
-/// exist.
+/// The inode at a path and, if this is a link, the inode of its target; none if the path does not exist.
 type Place = (Option<InodeStamp>, Option<InodeStamp>);
 
-/// The state of every file and of every folder that leads to one.
+/// The state of every file and of its parent folders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamps {
     files: BTreeMap<PathBuf, Place>,
@@ -64,13 +63,13 @@ pub(super) struct Stamps {
 pub(super) struct StampChanges {
     /// The changes of paths.
     pub(super) changes: Vec<PathChange>,
-    /// Whether a folder has gained or lost entries: then the files have to be listed again to know whether
-    /// the entries are code.
+    /// Whether a folder has gained or lost entries: then the files have to be listed again to know whether the entries
+    /// are code.
     pub(super) entries: bool,
 }
 
 impl Stamps {
-    /// Looks at files, given relative to `top`.
+    /// Reads the state of files, given relative to `top`.
     pub(super) fn of(top: &Path, files: &Files) -> Self {
         let paths = || files.keys().map(|name| Path::new(OsStr::from_bytes(name)));
         let folders: BTreeSet<&Path> = paths().flat_map(|path| path.ancestors().skip(1)).collect();
@@ -81,7 +80,7 @@ impl Stamps {
         }
     }
 
-    /// Looks at the same paths again.
+    /// Reads the state of the same paths again.
     pub(super) fn again(&self, top: &Path) -> Self {
         let again = |places: &BTreeMap<PathBuf, Place>| {
             let paths = places.keys();
@@ -115,7 +114,7 @@ impl Stamps {
                 ((Some(one), Some(_)), (Some(other), _)) if one != other => "leads elsewhere",
                 ((Some(one), None), (Some(other), None)) | ((_, Some(one)), (_, Some(other))) => {
                     moved.entries |= one.modified != other.modified;
-                    // A folder that is moved away and back keeps its inode and its entries. Then its ctime has
+                    // A folder that is moved away and back has the same inode and the same entries. Then its ctime has
                     // changed, but its mtime has not.
                     if one.inode == other.inode && one.modified != other.modified {
                         continue;
@@ -129,7 +128,7 @@ impl Stamps {
         moved
     }
 
-    /// Whether a file changed so recently that a further change may get the same time.
+    /// Whether a file changed so recently that another change may get the same timestamp.
     pub(super) fn is_fresh(&self, now: SystemTime) -> bool {
         let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut stamps = self
@@ -145,7 +144,7 @@ impl Stamps {
     }
 }
 
-/// Waits until a change would get another time.
+/// Waits until a change would get another timestamp.
 pub(super) fn wait() {
     std::thread::sleep(STEP);
 }
@@ -164,7 +163,7 @@ fn place(path: &Path) -> Place {
     )
 }
 
-/// One change; all paths are relative to the same folder.
+/// A change; all paths are relative to the same folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PathChange {
     /// A file, and how it changed.
@@ -176,7 +175,7 @@ pub(super) enum PathChange {
 }
 
 impl PathChange {
-    /// The path of the file, where the change is about a file.
+    /// The path of the file, if the change concerns a file.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
             Self::File(path, _) => Some(path),

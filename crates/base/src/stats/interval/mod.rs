@@ -1,26 +1,24 @@
-//! A confidence interval for a mean whose samples come in clusters.
+//! A confidence interval for a mean of clustered samples.
 
 use super::special::{beta_quantile, t_upper_quantile};
 
-/// The probability outside of each end of a 95 % interval.
+/// The probability beyond each end of a 95 % interval.
 const TAIL: f64 = 0.025;
 
-/// A two-sided 95 % interval for the mean of values in `[0, 1]` that come in clusters.
+/// A two-sided 95 % interval for the mean of clustered values in `[0, 1]`.
 ///
-/// `clusters` holds, per case, the sum of its values and how many there are; cases without values
-/// do not count. None below two cases, or where a sum is not finite.
+/// `clusters` contains, for each case, the sum of its values and their number; cases without values do not count. None
+/// for fewer than two cases, or if a sum is not finite.
 ///
-/// Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
-/// counts estimated from survey data", Survey Methodology 24 (1998): the variance of the ratio
-/// estimator between clusters says how many independent samples the mean is worth, and the exact
-/// interval for a proportion of that many is taken. So it stays within `[0, 1]` and has a width
-/// also where every sample agrees.
+/// Korn and Graubard, "Confidence intervals for proportions with small expected number of positive counts estimated
+/// from survey data", Survey Methodology 24 (1998): the variance of the ratio estimator between clusters gives the
+/// effective number of independent samples, and the exact interval for a proportion of that many samples is used. So
+/// the interval stays within `[0, 1]` and has a width even if every sample agrees.
 ///
-/// Ours is the hedge of half a case: where the samples of a case tend to flip together and such a
-/// case is rare, a suite often holds none, its variance is far too small, and the plain interval
-/// covers the truth in as little as 72 % of suites. So the variance for either end counts half a
-/// case more, all of whose samples are at that end; never so that the interval is wider than if
-/// the samples of each case were copies of one another.
+/// Our addition is a hedge of half a case. If the samples of a case tend to flip together and such a case is rare, a
+/// suite often contains none. Then its variance is far too small, and the plain interval covers the truth in as little
+/// as 72 % of suites. So the variance for each end includes an additional half case, all of whose samples are at that
+/// end. The interval is never wider than if the samples of each case were copies of one another.
 pub fn clustered_interval(clusters: &[(f64, usize)]) -> Option<(f64, f64)> {
     let clusters: Vec<(f64, f64)> = clusters
         .iter()
@@ -30,7 +28,7 @@ pub fn clustered_interval(clusters: &[(f64, usize)]) -> Option<(f64, f64)> {
     interval_of(&clusters)
 }
 
-/// The same for clusters with a fractional number of samples, more than 0 each.
+/// Computes the interval for clusters with a fractional number of samples, more than 0 each.
 pub(super) fn interval_of(clusters: &[(f64, f64)]) -> Option<(f64, f64)> {
     if clusters.len() < 2 || !clusters.iter().all(|(sum, _)| sum.is_finite()) {
         return None;
@@ -45,19 +43,19 @@ pub(super) fn interval_of(clusters: &[(f64, f64)]) -> Option<(f64, f64)> {
     ))
 }
 
-/// How many independent samples a mean is worth.
+/// The effective number of independent samples of a mean.
 struct Worth {
-    /// The cases, at least two.
+    /// The number of cases, at least two.
     cases: f64,
-    /// The samples, at least as many.
+    /// The number of samples, at least as many.
     samples: f64,
-    /// `p(1 - p)` of the mean: what one independent sample would vary, or more.
+    /// `p(1 - p)` of the mean: the variance of one independent sample, or more.
     single: f64,
     /// The sum over the cases of the squared deviations of their sums.
     squares: f64,
-    /// What the mean is worth if the samples of each case are copies of one another.
+    /// The effective number if the samples of each case are copies of one another.
     copies: f64,
-    /// The factor for a variance that is known with only `cases - 1` degrees of freedom.
+    /// The factor for a variance that is estimated with only `cases - 1` degrees of freedom.
     known: f64,
 }
 
@@ -81,10 +79,10 @@ impl Worth {
         }
     }
 
-    /// The effective number of samples, at most the real number. Half an additional case deviates by `off` in every
+    /// The effective number of samples, at most the real number. An additional half case deviates by `off` in every
     /// sample.
     fn effective(&self, off: f64) -> f64 {
-        /// A standard error below this is rounding, and says nothing of the clustering.
+        /// A standard error below this is a rounding error, and is no estimate of the clustering.
         const ROUNDING: f64 = 1e-12;
         if self.variance(self.squares).sqrt() < ROUNDING {
             return self.copies;

@@ -1,8 +1,8 @@
-//! A path into JSON, as `items[0].name` or `items.0.name`.
+//! A path into JSON, such as `items[0].name` or `items.0.name`.
 
 use serde_json::Value;
 
-/// A path that was read.
+/// A parsed path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Dotted {
     written: String,
@@ -14,14 +14,14 @@ impl Dotted {
     ///
     /// # Errors
     ///
-    /// What is wrong with the path.
+    /// Fails with what is wrong with the path.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is no path into JSON: write it as `items[0].name`");
         let mut steps = Vec::new();
         for part in text.split('.') {
             let mut pieces = part.split('[');
             let name = pieces.next().unwrap_or_default();
-            // `a.[0]` is a slip, and a body that is a list begins with `[0]`.
+            // `a.[0]` is a mistake, but for a body that is a list the path begins with `[0]`.
             if !name.is_empty() {
                 steps.push(name.to_owned());
             } else if !part.starts_with('[') || !steps.is_empty() {

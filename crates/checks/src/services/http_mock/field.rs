@@ -1,4 +1,4 @@
-//! A field of what a mocked server has seen: `request_count`, `last_request.body.to`,
+//! A field of the requests to a mocked server: `request_count`, `last_request.body.to`,
 //! `requests[0].headers.authorization`.
 
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use super::routes;
 /// The parts of a request.
 const PARTS: [&str; 5] = ["method", "path", "query", "headers", "body"];
 
-/// A field that was read.
+/// A parsed field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestField {
     what: FieldContent,
@@ -38,21 +38,21 @@ enum RequestPart {
     Body(Option<Dotted>),
 }
 
-/// What was found in a field.
+/// The value that was found for a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FieldSeen {
-    /// A value. What came over the wire as a text stays a text, even where it may be JSON.
+    /// A value. A text from a request stays a text, even if it may be JSON.
     Value(Value),
-    /// A body as a whole.
+    /// A whole body.
     Body {
-        /// The text of the body, and again without escapes where it has any.
+        /// The text of the body and, if the text has escapes, a second text without them.
         texts: Vec<String>,
-        /// Whether the texts have every word of the body, so that a word that is in none of them is not in the body.
+        /// Whether the texts contain every word of the body, so that a word that is in none of them is not in the body.
         is_text: bool,
     },
-    /// The field is not there; the reason, as the end of a sentence.
+    /// The field does not exist; the reason, as the end of a sentence.
     Nothing(String),
-    /// Nobody can tell what is in the field; the reason, as the end of a sentence.
+    /// The content of the field is unknown; the reason, as the end of a sentence.
     Unknown(String),
 }
 
@@ -61,7 +61,7 @@ impl RequestField {
     ///
     /// # Errors
     ///
-    /// What is wrong with the field.
+    /// Fails with what is wrong with the field.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let what = match text {
             "request_count" => FieldContent::Count,
@@ -73,12 +73,12 @@ impl RequestField {
         Ok(Self { what })
     }
 
-    /// Whether the field is a method, which may be written in small letters.
+    /// Whether the field is a method, which may be written in lower case.
     pub(crate) const fn is_method(&self) -> bool {
         matches!(self.what, FieldContent::Of(_, RequestPart::Method))
     }
 
-    /// The content of the field in the requests that a filter takes.
+    /// The content of the field in the requests that match a filter.
     pub(crate) fn of(&self, record: &MockRecord, filter: &Filter) -> FieldSeen {
         let (which, part) = match &self.what {
             FieldContent::Count => {

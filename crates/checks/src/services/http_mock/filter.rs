@@ -1,4 +1,4 @@
-//! Filters the requests that an assertion is about.
+//! Selects the requests to which an assertion applies.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::record::{MockRecord, ReceivedRequest};
 use super::routes;
 use crate::same::same;
 
-/// Takes the requests that meet all of these conditions.
+/// Selects the requests that meet all of these conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Filter {
     method: Option<String>,
@@ -20,7 +20,7 @@ pub(crate) struct Filter {
     fields: Vec<(Dotted, Value)>,
 }
 
-/// Whether a filter takes a request.
+/// Whether a request matches a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Takes {
     Yes,
@@ -34,7 +34,7 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// What is wrong with the filter.
+    /// Fails with what is wrong with the filter.
     pub(crate) fn of(keys: &BTreeMap<String, Value>) -> Result<Self, String> {
         let mut filter = Self::default();
         for (key, value) in keys {
@@ -60,11 +60,11 @@ impl Filter {
         Ok(filter)
     }
 
-    /// How many requests the filter takes.
+    /// How many requests match the filter.
     ///
     /// # Errors
     ///
-    /// Why the number is not known, as the end of a sentence.
+    /// Fails with the reason why the number is not known, as the end of a sentence.
     pub(super) fn count(&self, record: &MockRecord) -> Result<u64, String> {
         let mut count = 0;
         for request in &record.requests {
@@ -90,11 +90,11 @@ impl Filter {
         }
     }
 
-    /// The last request that the filter takes.
+    /// The last request that matches the filter.
     ///
     /// # Errors
     ///
-    /// Why the request is not known, as the end of a sentence.
+    /// Fails with the reason why the request is not known, as the end of a sentence.
     pub(super) fn last<'r>(
         &self,
         record: &'r MockRecord,
@@ -115,11 +115,11 @@ impl Filter {
         Ok(None)
     }
 
-    /// The request with a number, from 0, among those that the filter takes.
+    /// The request with a number, from 0, among those that match the filter.
     ///
     /// # Errors
     ///
-    /// Why the request is not known, as the end of a sentence.
+    /// Fails with the reason why the request is not known, as the end of a sentence.
     pub(super) fn at<'r>(
         &self,
         record: &'r MockRecord,
@@ -139,7 +139,8 @@ impl Filter {
         }
     }
 
-    /// The fields that the filter names and no request has in its body, with whatever value: nearly always a slip.
+    /// The fields in the filter that do not occur in the body of any request, with any value: this is nearly always a
+    /// mistake.
     pub(crate) fn unknown_fields(&self, record: &MockRecord) -> Vec<&str> {
         if record.requests.is_empty() || record.lost() > 0 {
             return Vec::new();
@@ -191,7 +192,7 @@ impl Filter {
     }
 }
 
-/// Names with texts; numbers and truth values become what they look like on the wire.
+/// Names with texts; numbers and booleans are converted to their form in a request.
 fn texts(
     key: &str,
     entries: &serde_json::Map<String, Value>,

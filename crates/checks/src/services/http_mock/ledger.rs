@@ -1,5 +1,4 @@
-//! Writes down what a mocked server sees, within limits: in memory for the checks, and in the audit log
-//! for scripts.
+//! Records the requests to a mocked server, within limits: in memory for the checks, and in the audit log for scripts.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -9,29 +8,29 @@ use serde_json::{Value, json};
 
 use super::record::{MockRecord, ReceivedRequest};
 
-/// At most this many bytes of a body are kept.
+/// How many bytes of a body are stored at most.
 pub(super) const MOST_BODY: usize = 1 << 20;
-/// At most this many requests are kept; the others are counted.
+/// How many requests are stored at most; the others are only counted.
 pub(super) const MOST_REQUESTS: usize = 10_000;
-/// At most this many bytes of requests and of lines in the audit log are kept.
+/// How many bytes of requests and of audit log lines are stored at most.
 pub(super) const MOST_BYTES: usize = 32 << 20;
-/// At most this many bytes of a body are written to a line of the audit log.
+/// How many bytes of a body are written to a line of the audit log at most.
 pub(super) const MOST_LOGGED: usize = 64 << 10;
-/// Of requests that are not kept, at most this many methods and paths are counted apart.
+/// How many combinations of method and path are counted separately at most, for requests that are not stored.
 const MOST_PLACES: usize = 1_000;
 
-/// A record in the making.
+/// A record while the scenario is running.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     /// The name of the service.
     service: String,
     record: MockRecord,
-    /// How many requests were begun.
+    /// How many requests have started.
     begun: u64,
     bytes: usize,
     log: Option<File>,
     log_failure: Option<String>,
-    /// What was seen until the pipeline came to its end; none before that.
+    /// The record up to the end of the pipeline; none before the end.
     settled: Option<Arc<MockRecord>>,
 }
 
@@ -42,7 +41,7 @@ pub(super) struct AnsweredRequest<'a> {
 }
 
 impl Ledger {
-    /// An empty ledger, with the log that lines are appended to.
+    /// An empty ledger, with the log to which lines are appended.
     pub(super) fn new(service: &str, log: Option<File>) -> Self {
         Self {
             service: service.to_owned(),
@@ -51,21 +50,21 @@ impl Ledger {
         }
     }
 
-    /// Counts a request that has begun.
+    /// Counts a request that has started.
     pub(super) const fn begin(&mut self) {
         if self.settled.is_none() {
             self.begun += 1;
         }
     }
 
-    /// Counts a connection that sent something other than HTTP.
+    /// Counts a connection on which the client did not send HTTP.
     pub(super) const fn garbled(&mut self) {
         if self.settled.is_none() {
             self.record.garbled += 1;
         }
     }
 
-    /// Writes down a request that was read to its end, with the answer.
+    /// Records a request that was read completely, with its answer.
     pub(super) fn note(&mut self, request: ReceivedRequest, answered: &AnsweredRequest<'_>) {
         if self.settled.is_some() {
             return;
@@ -124,11 +123,11 @@ impl Ledger {
         }
     }
 
-    /// Notes that the pipeline has come to its end: a later request is none of its requests.
+    /// Records that the pipeline has ended: a later request does not belong to it.
     ///
     /// # Errors
     ///
-    /// Where the audit log is incomplete, since it could not be written.
+    /// Fails if the audit log is incomplete, since it could not be written.
     pub(super) fn settle(&mut self) -> Result<Arc<MockRecord>, String> {
         if let Some(why) = &self.log_failure {
             return Err(format!("the audit log could not be written: {why}"));
@@ -143,7 +142,7 @@ impl Ledger {
     }
 }
 
-/// A body in the audit log: a JSON object or list as such, anything else as a text.
+/// A body in the form for the audit log: a JSON object or list unchanged, any other value as a string.
 fn logged(body: &[u8]) -> Value {
     let is_cut = body.len() > MOST_LOGGED;
     let json = (!is_cut).then(|| serde_json::from_slice::<Value>(body).ok());

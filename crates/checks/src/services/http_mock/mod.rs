@@ -1,7 +1,7 @@
-//! A service that stands for a server: it answers as it is told, and keeps the requests that it got.
+//! A service that replaces a real server: it gives the configured answers, and records the requests that it receives.
 //!
-//! Only the record of the server itself counts. The audit log, to which the server appends, lies where the pipeline can
-//! write too.
+//! Only the record of the server itself counts. The audit log, to which the server appends, is in a place where the
+//! pipeline can write too.
 
 mod dotted;
 mod field;
@@ -29,7 +29,7 @@ pub(crate) use record::MockRecord;
 /// The word under `type`.
 const KIND: &str = "http_mock";
 
-/// A server as it is declared.
+/// A server in the form of its declaration.
 #[derive(Debug)]
 struct HttpMock {
     routes: Arc<Routes>,
@@ -47,7 +47,7 @@ struct MockAtWork {
 ///
 /// # Errors
 ///
-/// What is wrong with one of its keys: the key, and what to say of it.
+/// Fails with the problem of one of its keys: the key, and the message.
 pub(super) fn open(keys: &HttpMockKeys) -> Result<Box<dyn Service>, (&'static str, String)> {
     let routes = Routes::of(keys).map_err(|(at, what)| match at {
         Some(at) => ("routes", format!("route {}: {what}", at + 1)),
@@ -66,7 +66,7 @@ impl Service for HttpMock {
 
     fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn RunningService + 's>, Trouble> {
         let start = || -> io::Result<MockServer> {
-            // The file is opened before the pipeline starts, and stays open, so that lines are appended to this very
+            // The file is opened before the pipeline starts, and stays open, so that lines are always appended to this
             // file.
             let log = match self.records {
                 true => Some(OpenOptions::new().append(true).open(site.audit_log)?),
@@ -92,7 +92,7 @@ impl RunningService for MockAtWork {
         Some(self.server.url())
     }
 
-    /// The port, which differs from run to run and stands in the header `host`.
+    /// The port, which differs from run to run and occurs in the header `host`.
     fn hidden(&self) -> Vec<(String, String)> {
         vec![(self.server.address(), format!("{{{}}}", self.name))]
     }

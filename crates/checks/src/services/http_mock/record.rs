@@ -1,24 +1,24 @@
-//! The record of the requests that a mocked server has got.
+//! The record of the requests that a mocked server has received.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-/// At most this many requests are named in a summary.
+/// How many requests a summary names at most.
 const SUMMED_UP: usize = 10;
-/// At most this many characters of each request are shown.
+/// How many characters of each request are shown at most.
 const LONGEST_LINE: usize = 100;
 
-/// One request, as it was received.
+/// A request in its received form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReceivedRequest {
-    /// The method, in capital letters.
+    /// The method, in upper case.
     pub(super) method: String,
-    /// The path, in [one spelling](super::routes::normal_path), without the query.
+    /// The path, in [normal form](super::routes::normal_path), without the query.
     pub(super) path: String,
-    /// The query: what follows the `?`.
+    /// The query, i.e. the part after the `?`.
     pub(super) query: String,
-    /// The headers in their order; names in small letters.
+    /// The headers in order; names in lower case.
     pub(super) headers: Vec<(String, String)>,
     /// The body, or its beginning.
     pub(super) body: Vec<u8>,
@@ -27,7 +27,7 @@ pub(crate) struct ReceivedRequest {
 }
 
 impl ReceivedRequest {
-    /// Why nobody can tell what is in the body, as the end of a sentence; none where the body can be read.
+    /// Why the content of the body is unknown, as the end of a sentence; none if the body can be read.
     pub(super) fn hides(&self) -> Option<String> {
         if self.size > self.body.len() as u64 {
             return Some(format!(
@@ -42,8 +42,8 @@ impl ReceivedRequest {
             .then(|| "has a body with a `content-encoding`, which is not undone".to_owned())
     }
 
-    /// The body as JSON, or the fields of a form as an object; none where the body is something else. Several clients,
-    /// e.g. `curl -d`, declare JSON as a form unless they are told what they send.
+    /// The body as JSON, or the fields of a form as an object; none if the body is neither. Several clients, e.g. `curl
+    /// -d`, declare JSON as a form by default.
     pub(super) fn json(&self) -> Option<Value> {
         let json = serde_json::from_slice::<Value>(&self.body).ok();
         if !self.is_form() {
@@ -74,7 +74,8 @@ impl ReceivedRequest {
         kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
     }
 
-    /// The body as a text, and again without the escapes of JSON or of a form: a word has many spellings.
+    /// The body as a text, and again without the escapes of JSON or of a form, because a word can be escaped in many
+    /// ways.
     pub(super) fn texts(&self) -> Vec<String> {
         let mut texts = vec![String::from_utf8_lossy(&self.body).into_owned()];
         if texts[0].contains('\\') {
@@ -90,13 +91,13 @@ impl ReceivedRequest {
         texts
     }
 
-    /// Whether the body is a text: anything else may contain a word that cannot be found in it.
+    /// Whether the body is a text: a body of another kind may contain a word that cannot be found in it.
     pub(super) fn is_text(&self) -> bool {
         let text = std::str::from_utf8(&self.body);
         text.is_ok_and(|text| !text.contains('\0'))
     }
 
-    /// The values of a header, joined as HTTP joins them.
+    /// The values of a header, joined according to the rules of HTTP.
     pub(super) fn header(&self, name: &str) -> Option<String> {
         let values = self.headers.iter();
         let values: Vec<&str> = values
@@ -106,7 +107,7 @@ impl ReceivedRequest {
         (!values.is_empty()).then(|| values.join(", "))
     }
 
-    /// The values of a parameter of the query, in their order.
+    /// The values of a query parameter, in order.
     pub(super) fn parameters(&self, name: &str) -> Vec<String> {
         let all = form_urlencoded::parse(self.query.as_bytes());
         all.filter(|(other, _)| other == name)
@@ -114,7 +115,7 @@ impl ReceivedRequest {
             .collect()
     }
 
-    /// How many bytes the request takes in memory, more or less.
+    /// The approximate size of the request in memory, in bytes.
     pub(super) fn cost(&self) -> usize {
         let headers = self.headers.iter();
         let headers: usize = headers
@@ -124,27 +125,27 @@ impl ReceivedRequest {
     }
 }
 
-/// Everything that a server has seen until the pipeline came to its end.
+/// All requests that a server received until the pipeline ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MockRecord {
-    /// The requests that were kept, in their order: the first ones.
+    /// The stored requests, in order: the first ones.
     pub(super) requests: Vec<ReceivedRequest>,
     /// How many requests there were.
     pub(super) total: u64,
-    /// For each method and path, how many of the requests that were not kept had them.
+    /// How many of the requests that were not stored had each method and path.
     pub(super) beyond: BTreeMap<(String, String), u64>,
-    /// How many of the requests that were not kept have no place in `beyond`, which is limited too.
+    /// How many of the requests that were not stored are missing in `beyond`, which is limited too.
     pub(super) unplaced: u64,
-    /// The last request, where it was not kept among the others.
+    /// The last request, if it was not stored among the others.
     pub(super) last: Option<Box<ReceivedRequest>>,
-    /// How many requests broke off before their body had come to its end.
+    /// How many requests ended before their body was complete.
     pub(super) incomplete: u64,
-    /// How many connections sent something other than HTTP.
+    /// How many connections did not send HTTP.
     pub(super) garbled: u64,
 }
 
 impl MockRecord {
-    /// The first requests, and the number of all.
+    /// The first requests, and how many there are in total.
     pub(crate) fn summary(&self) -> Value {
         let first = self.requests.iter().take(SUMMED_UP);
         let first: Vec<String> = first
@@ -156,7 +157,7 @@ impl MockRecord {
         json!({ "count": self.total, "first": first })
     }
 
-    /// What was sent but not counted as a request, in one sentence for each kind.
+    /// The data that were sent but not counted as a request, in one sentence for each kind.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let mut troubles = Vec::new();
         if self.incomplete > 0 {
@@ -174,14 +175,14 @@ impl MockRecord {
         troubles
     }
 
-    /// How many requests were not kept.
+    /// How many requests were not stored.
     pub(super) fn lost(&self) -> u64 {
         self.total - self.requests.len() as u64
     }
 }
 
-/// A text without the escapes of JSON, wherever they stand. A body may be nested too deeply to be read here, or have a
-/// name twice, and a server may read it all the same.
+/// A text without JSON escapes, wherever they are. A body may be nested too deeply to be parsed here, or have a
+/// duplicate name, and a server may still parse it.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

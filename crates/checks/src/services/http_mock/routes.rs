@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::keys::{DefaultKeys, HttpMockKeys, RouteKeys};
 
-/// Headers that say where a message ends or what becomes of its connection: only the server sets them.
+/// Headers that control where a message ends or whether its connection stays open: only the server sets them.
 const OF_THE_SERVER: [HeaderName; 4] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE];
 
 /// The answers of a server.
@@ -22,7 +22,7 @@ pub(super) struct Routes {
 
 #[derive(Clone, Debug)]
 struct Route {
-    /// The method; none where the route takes every method.
+    /// The method; none if the route accepts every method.
     method: Option<Method>,
     path: String,
     answer: MockResponse,
@@ -36,15 +36,15 @@ pub(super) struct MockResponse {
     pub(super) body: Bytes,
 }
 
-/// What is wrong with a route, by its place in the list; none for `default_response`.
+/// The problem of a route, by its index in the list; none for `default_response`.
 pub(super) type Wrong = (Option<usize>, String);
 
 impl Routes {
-    /// Reads the answers as they are written.
+    /// Parses the answers in the configuration.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with them.
+    /// Fails with the first problem.
     pub(super) fn of(keys: &HttpMockKeys) -> Result<Self, Wrong> {
         let mut routes: Vec<Route> = Vec::new();
         for (at, keys) in keys.routes.iter().enumerate() {
@@ -73,13 +73,13 @@ impl Routes {
         })
     }
 
-    /// The answer to a request; the path is in its one spelling.
+    /// The answer to a request; the path is in normal form.
     pub(super) fn answer(&self, method: &Method, path: &str) -> &MockResponse {
         let with = |method: &Method| {
             let mut routes = self.routes.iter();
             routes.find(|route| route.path == path && route.takes(method))
         };
-        // HEAD is answered as GET; the server leaves out the body.
+        // HEAD is answered like GET; the server leaves out the body.
         let found = with(method).or_else(|| match *method {
             Method::HEAD => with(&Method::GET),
             _ => None,
@@ -112,13 +112,13 @@ fn route(keys: &RouteKeys) -> Result<Route, String> {
     })
 }
 
-/// A method, in capital letters.
+/// Parses a method, in upper case.
 pub(super) fn method(text: &str) -> Result<Method, String> {
     Method::from_bytes(text.to_uppercase().as_bytes())
         .map_err(|_| format!("`{text}` is no method of HTTP, e.g. `POST`"))
 }
 
-/// A path in its one spelling.
+/// Parses a path into its normal form.
 pub(super) fn path(text: &str) -> Result<String, String> {
     if !text.starts_with('/') {
         return Err(format!("the path `{text}` does not begin with `/`"));
@@ -131,12 +131,12 @@ pub(super) fn path(text: &str) -> Result<String, String> {
     Ok(normal_path(text))
 }
 
-/// A name of a header.
+/// Parses the name of a header.
 pub(super) fn header(text: &str) -> Result<HeaderName, String> {
     HeaderName::from_bytes(text.as_bytes()).map_err(|_| format!("`{text}` is no name of a header"))
 }
 
-/// A body, with its type where it has one.
+/// A body, and its type if it has one.
 type Content = (String, Option<&'static str>);
 
 fn content(json: Option<&Value>, body: Option<&str>) -> Result<Content, String> {
@@ -168,7 +168,7 @@ fn answer(
         if OF_THE_SERVER.contains(&named) {
             return Err(format!("the server makes the header `{name}` itself"));
         }
-        // The message does not show the text, which may have the value of a variable in it.
+        // The message does not show the text, which may contain the value of a variable.
         let value = HeaderValue::from_str(value).map_err(|_| {
             format!("the value of the header `{name}` has a character that no header can have")
         })?;
@@ -181,8 +181,8 @@ fn answer(
     })
 }
 
-/// The path with every letter, digit, `-`, `.`, `_` and `~` as itself, and every other byte that a path
-/// cannot hold as `%` and two capital digits (RFC 3986, 6.2.2).
+/// The path in which every letter, digit, `-`, `.`, `_` and `~` is unescaped, and every other byte that a path cannot
+/// contain is `%` with two capital hex digits (RFC 3986, 6.2.2).
 pub(super) fn normal_path(path: &str) -> String {
     let bytes = path.as_bytes();
     let mut normal = String::with_capacity(path.len());
@@ -200,7 +200,7 @@ pub(super) fn normal_path(path: &str) -> String {
     normal
 }
 
-/// The byte that two digits stand for.
+/// The byte for two hex digits.
 fn escaped(digits: Option<&[u8]>) -> Option<u8> {
     let digits = std::str::from_utf8(digits?).ok()?;
     let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

@@ -1,5 +1,5 @@
-//! The server of a scenario: it has a thread of its own and ends with the scenario. Connections are many and requests
-//! may have any size, but what is kept of them has limits.
+//! The server of a scenario: it has its own thread and ends with the scenario. Connections may be many and requests may
+//! have any size, but the stored data are limited.
 
 use std::fs::File;
 use std::future::Future;
@@ -26,18 +26,18 @@ use super::ledger::{AnsweredRequest, Ledger, MOST_BODY};
 use super::record::{MockRecord, ReceivedRequest};
 use super::routes::{Routes, normal_path};
 
-/// At most this many connections are served at once; the next one waits until one of them ends.
+/// How many connections are served at once at most; the next one waits until one of them ends.
 const MOST_CONNECTIONS: usize = 100;
-/// The line and the headers of a request may take this many bytes; a longer head is refused with 431.
+/// The maximum size of the request line and the headers in bytes; status 431 rejects a longer head.
 const MOST_HEAD: usize = 64 << 10;
-/// Nothing more is under way once the system was asked this many times in vain.
+/// If the system reports no new data this many times in a row, no more data will come.
 const QUIET_TURNS: usize = 16;
-/// How long to wait for requests that keep coming after the pipeline has ended.
+/// How long to wait for requests that still arrive after the pipeline has ended.
 const LONGEST_SETTLING: Duration = Duration::from_secs(2);
-/// How long to wait after the system had no descriptor for another connection.
+/// How long to wait if the system had no descriptor for another connection.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A server at work. When it is dropped, its port is closed and its thread has ended.
+/// A running server. When it is dropped, its port is closed and its thread has ended.
 #[derive(Debug)]
 pub(super) struct MockServer {
     address: SocketAddr,
@@ -50,7 +50,7 @@ pub(super) struct MockServer {
 struct Shared {
     routes: Arc<Routes>,
     ledger: Mutex<Ledger>,
-    /// A number that grows with everything that arrives.
+    /// A counter that grows with everything that arrives.
     arrivals: AtomicU64,
 }
 
@@ -66,11 +66,11 @@ impl Shared {
 }
 
 impl MockServer {
-    /// Starts a server on a free port of this machine that only programs of this machine reach.
+    /// Starts a server on a free local port that only programs on this machine can reach.
     ///
     /// # Errors
     ///
-    /// Where the system has no port or no thread for it.
+    /// Fails if the system has no port or no thread for the server.
     pub(super) fn start(service: &str, routes: Arc<Routes>, log: Option<File>) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
@@ -110,12 +110,12 @@ impl MockServer {
         self.address.to_string()
     }
 
-    /// The record of the server. From the first call on nothing is added to it: the pipeline has come to its end, and
-    /// everything that it sent is read first.
+    /// The record of the server. It does not change after the first call: the pipeline has ended, and everything that
+    /// it sent is read first.
     ///
     /// # Errors
     ///
-    /// Where the audit log could not be written, or the server has died.
+    /// Fails if the audit log could not be written, or if the server has ended unexpectedly.
     pub(super) fn settle(&self) -> Result<Arc<MockRecord>, String> {
         let (done, wait) = channel();
         let is_sent = self
@@ -131,16 +131,16 @@ impl MockServer {
 
 impl Drop for MockServer {
     fn drop(&mut self) {
-        // The thread ends when nobody can give it an order any more.
+        // The thread ends when nobody can send it orders any more.
         self.orders = None;
         if let Some(thread) = self.thread.take() {
-            // The thread has reported a panic already, and a scenario that is over does not need it any more.
+            // The thread has already reported a panic, and a finished scenario does not need it any more.
             let _ = thread.join();
         }
     }
 }
 
-/// Serves until nobody can give orders any more.
+/// Runs the server until nobody can send orders any more.
 fn work(
     runtime: &Runtime,
     listener: TcpListener,
@@ -151,14 +151,14 @@ fn work(
     runtime.block_on(async {
         while let Some(done) = orders.recv().await {
             quiet(shared).await;
-            // Whoever asked may be gone.
+            // The caller may have ended.
             let _ = done.send(());
         }
     });
 }
 
-/// Waits until nothing arrives any more. What a process has sent before its end is in the buffers of this machine, so
-/// no time has to pass: it is enough that the system, when asked, has nothing new.
+/// Waits until no more data arrive. Data that a process sent before its end are already in the buffers of this machine,
+/// so no waiting time is needed: it is enough that the system reports no new data.
 async fn quiet(shared: &Shared) {
     let end = Instant::now() + LONGEST_SETTLING;
     let arrivals = || shared.arrivals.load(Ordering::Relaxed);
@@ -183,7 +183,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
                     drop(place);
                 });
             }
-            // The connection is gone already, or there are too many open files.
+            // The connection was already closed, or there are too many open files.
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }
@@ -203,7 +203,7 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-/// Reads a request to its end, and answers it.
+/// Reads a request completely, and answers it.
 fn answer(
     asked: Asked<Incoming>,
     shared: Arc<Shared>,

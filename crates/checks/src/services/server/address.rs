@@ -2,11 +2,11 @@
 
 use url::{Url, form_urlencoded};
 
-/// Shorter passwords stand in too many texts by accident to be masked there.
+/// Shorter passwords occur in too many texts by accident to be masked.
 const SHORTEST_PASSWORD: usize = 3;
-/// A shorter password stands in too many texts by accident: no text is said to give it away.
+/// A shorter password occurs in too many texts by accident, so it is never reported as revealed.
 const SHORTEST_SECRET: usize = 8;
-/// Passwords of examples, which also occur as words in every message about a database.
+/// Passwords in examples, which also occur as words in messages about a database.
 const WORDS: [&str; 5] = ["password", "postgres", "postgresql", "database", "changeme"];
 
 /// A URL of a scheme that the driver knows.
@@ -14,8 +14,8 @@ const WORDS: [&str; 5] = ["password", "postgres", "postgresql", "database", "cha
 pub(super) struct DatabaseUrl(Url);
 
 impl DatabaseUrl {
-    /// Reads a URL. A scheme may name a driver too, as in `postgresql+psycopg://`. An error about a text that is no URL
-    /// does not show the text, since it may hold a password.
+    /// Parses a URL. A scheme may also name a driver, as in `postgresql+psycopg://`. If a text is not a URL, the error
+    /// does not show it, since it may contain a password.
     pub(super) fn read(text: &str, schemes: &[&str]) -> Result<Self, String> {
         let example = format!("`{}://user:password@host/database`", schemes[0]);
         let url = Url::parse(text.trim()).map_err(|error| {
@@ -31,7 +31,7 @@ impl DatabaseUrl {
         Ok(Self(url))
     }
 
-    /// The same address for another database.
+    /// The address with another database of the same server.
     pub(super) fn with_database(&self, name: &str) -> Self {
         let mut url = self.0.clone();
         url.set_path(name);
@@ -51,7 +51,7 @@ impl DatabaseUrl {
         self.0.as_str().to_owned()
     }
 
-    /// The address with another scheme, and only with the parameters that are named.
+    /// The address with another scheme, and only with the named parameters.
     pub(super) fn for_driver(&self, scheme: &str, parameters: &[&str]) -> String {
         let mut url = self.0.clone();
         url.set_query(None);
@@ -61,7 +61,7 @@ impl DatabaseUrl {
             }
         }
         let text = url.as_str();
-        // In the form of a query, a space is written as a plus, which drivers do not read.
+        // In a query string, a space is written as a plus, which drivers do not understand.
         let text = match text.split_once('?') {
             Some((place, query)) => format!("{place}?{}", query.replace('+', "%20")),
             None => text.to_owned(),
@@ -82,22 +82,22 @@ impl DatabaseUrl {
         found.map(|(_, value)| value)
     }
 
-    /// The name of the machine; none where the server is reached in another way.
+    /// The host name; none if the server is reached in another way.
     pub(super) fn host(&self) -> Option<String> {
         let host = self.0.host_str()?;
         let host = host.trim_matches(['[', ']']);
         (!host.is_empty() && !host.contains('%')).then(|| host.to_owned())
     }
 
-    /// The name of the database as the address has it; empty where it has none.
+    /// The name of the database in the address; empty if there is none.
     fn database(&self) -> &str {
         self.0.path().trim_start_matches('/')
     }
 
-    /// The parts of the address that must not be given away, each with the word for it: the password where it is long
-    /// enough to be told from other words; the user together with the password, whatever its length, since clients
-    /// write the rest of an address in their own way; and the address as a whole, unless it says nothing but a database
-    /// of this machine.
+    /// The parts of the address that must not be revealed, each with a word for it. These are the password, if it is
+    /// long enough to be distinguished from other words; the user together with the password, even if it is short,
+    /// since clients write the rest of an address in their own way; and the whole address, unless it names only a
+    /// database of this machine.
     pub(super) fn secrets(&self) -> Vec<(&'static str, String)> {
         let parts = [self.0.username(), self.database(), self.0.scheme()];
         let host = self.host().unwrap_or_default();
@@ -125,7 +125,7 @@ impl DatabaseUrl {
         password.or_else(|| self.parameter(&["password"]))
     }
 
-    /// The password in every form in which it may stand in a text.
+    /// The password in every form in which it may occur in a text.
     pub(super) fn passwords(&self) -> Vec<String> {
         let Some(written) = self.password() else {
             return Vec::new();
@@ -135,7 +135,8 @@ impl DatabaseUrl {
         let read = read.map_or_else(|| written.clone(), |(_, value)| value.into_owned());
         let mut all = vec![written, read];
         all.dedup();
-        // A password that is the name of the user is no secret, and to mask it would hide a word that explains much.
+        // A password that equals the name of the user is not a secret, and masking it would hide a word that explains
+        // much.
         let user = self.0.username();
         all.retain(|password| password.len() >= SHORTEST_PASSWORD && password != user);
         all

@@ -1,4 +1,4 @@
-//! What a driver does, and how its work is waited for.
+//! The operations of a driver, and how to wait for them.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -13,11 +13,10 @@ use crate::services::state::DatabaseState;
 use crate::services::{Query, QueryAnswer, Trouble};
 use kelvin_system::signal::Interrupt;
 
-/// How long a wait lasts before the next look whether the run is to stop.
+/// How often a wait checks whether the run should stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// One kind of database server. Every request has a connection of its own: the settings that a request makes end with
-/// its connection.
+/// One kind of database server. Every request has its own connection, so the settings that a request makes end with it.
 pub(super) trait Driver: Sync {
     /// The type of the service.
     fn kind(&self) -> &'static str;
@@ -25,11 +24,11 @@ pub(super) trait Driver: Sync {
     /// The schemes of its URLs.
     fn schemes(&self) -> &'static [&'static str];
 
-    /// Looks whether an address can be used, without using it.
+    /// Checks whether an address can be used, without connecting to it.
     fn check(&self, address: &DatabaseUrl) -> Result<(), String>;
 
-    /// Asks a query in a read-only session, in a transaction that is never committed. The session has these settings,
-    /// where the server lets a session choose them.
+    /// Runs a query in a read-only session, in a transaction that is never committed. The session has these settings,
+    /// if the server lets a session choose them.
     fn first(
         &self,
         address: &DatabaseUrl,
@@ -37,8 +36,8 @@ pub(super) trait Driver: Sync {
         settings: &BTreeMap<String, String>,
     ) -> Result<QueryAnswer, Trouble>;
 
-    /// What a new session finds, before any check. With `before`, the names are looked up under the settings that
-    /// sessions began with before, where the server lets a session choose them.
+    /// The state at the beginning of a new session, before any check. With `before`, the names are looked up under the
+    /// settings with which sessions began before, if a session of this server can choose its settings.
     fn state(
         &self,
         address: &DatabaseUrl,
@@ -46,7 +45,7 @@ pub(super) trait Driver: Sync {
         limits: &RequestLimits<'_>,
     ) -> Result<DatabaseState, Trouble>;
 
-    /// Asks several queries of two columns of text, and returns the rows of each.
+    /// Runs several queries with two text columns, and returns the rows of each.
     fn rows(
         &self,
         address: &DatabaseUrl,
@@ -54,10 +53,10 @@ pub(super) trait Driver: Sync {
         limits: &RequestLimits<'_>,
     ) -> Result<Vec<BTreeMap<String, String>>, Trouble>;
 
-    /// Whether a session can be given settings other than those that it begins with.
+    /// Whether a session can use other settings than those with which it begins.
     fn restores_settings(&self) -> bool;
 
-    /// The query for the tables that somebody has put into the database, by name, each with an empty text.
+    /// The query for the tables that a user has created in the database, by name, each with an empty text.
     fn tables(&self) -> &'static str;
 
     /// The query for the name of the database and the version of the server, both in one row.
@@ -85,20 +84,20 @@ pub(super) trait Driver: Sync {
         limits: &RequestLimits<'_>,
     ) -> Result<(), Trouble>;
 
-    /// The statement that makes a database.
+    /// The statement that creates a database.
     fn create(&self, name: &str) -> String {
         format!("CREATE DATABASE {name}")
     }
 
-    /// The statement that removes a database, whoever is still connected to it.
+    /// The statement that removes a database, even if a client is still connected to it.
     fn remove(&self, name: &str) -> String;
 }
 
-/// What bounds a request.
+/// The limits of a request.
 #[derive(Clone, Copy)]
 pub(super) struct RequestLimits<'a> {
     pub(super) timeout: Duration,
-    /// Tells when the run is to stop; none for work that is done in any case.
+    /// Signals that the run should stop; none for work that must always be done.
     pub(super) interrupt: Option<&'a Arc<Interrupt>>,
 }
 
@@ -111,8 +110,8 @@ impl<'a> RequestLimits<'a> {
         }
     }
 
-    /// The time after which the server itself is to stop. It is longer than the time of this program, which says in the
-    /// same words for all servers that the time is over.
+    /// The time limit of the server itself. It is longer than the limit of this program, so that this program reports
+    /// the timeout in the same words for all servers.
     pub(super) fn of_the_server(&self) -> Duration {
         self.timeout + Duration::from_secs(1)
     }
@@ -141,7 +140,7 @@ impl<'a> RequestLimits<'a> {
                 }
             }
         });
-        // A name that is still being looked up is not waited for.
+        // The program does not wait for a name lookup that is still running.
         runtime.shutdown_background();
         done
     }

@@ -1,4 +1,4 @@
-//! A database server that runs already. Every scenario gets a database of its own, which is dropped after it; or all
+//! A database server that already runs. Every scenario gets its own database, which is dropped afterwards; or all
 //! scenarios share one database, one after the other.
 
 mod address;
@@ -25,21 +25,21 @@ use driver::{Driver, RequestLimits};
 use kelvin_system::signal::Interrupt;
 use ready::Ready;
 
-/// How long the removal of a database may take; the run may be over by then.
+/// The time limit for removing a database; the run may have ended by then.
 const REMOVAL: Duration = Duration::from_secs(20);
-/// How long to wait where somebody only asks whether a server can be used.
+/// The time limit for only testing whether a server can be used.
 const ATTEMPT: Duration = Duration::from_secs(10);
-/// The table that marks, between two scenarios, a shared database as one with nothing in it but what scenarios have
-/// left: the next run finds the table and goes on. No scenario sees it.
+/// The table that marks a shared database, between two scenarios: then it contains only data that scenarios have left.
+/// The next run finds the table and continues. Scenarios never see it.
 const MARK: &str = "kelvin_between_scenarios";
-/// At most this many tables are named.
+/// How many tables are named at most.
 const NAMED: usize = 3;
 
 /// A declared database of a server.
 struct DatabaseServer {
     driver: &'static dyn Driver,
     address: DatabaseUrl,
-    /// The variables that the address is made of.
+    /// The variables from which the address is made.
     variables: Vec<String>,
     isolation: Isolation,
     /// The database that may be used although it is not empty.
@@ -47,9 +47,9 @@ struct DatabaseServer {
     init: Option<Init>,
     ready: Option<Ready>,
     timeout: Duration,
-    /// Whether the server has become ready. A server that has not become ready is not waited for again.
+    /// Whether the server has become ready. A server that did not become ready is not waited for again.
     waited: Mutex<Option<Result<(), Trouble>>>,
-    /// Why `init` may be run in the database that scenarios share; unset until somebody has looked.
+    /// Why `init` may be run in the database that scenarios share; unset until this was checked.
     shared: OnceLock<Sharing>,
 }
 
@@ -58,11 +58,11 @@ struct DatabaseServer {
 enum Sharing {
     /// The configuration names the database.
     Confirmed,
-    /// The database has nothing in it but what scenarios have left.
+    /// The database contains only data that scenarios have left.
     OfScenarios,
 }
 
-/// The address is left out, since it may hold a password.
+/// The address is left out, since it may contain a password.
 impl fmt::Debug for DatabaseServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server")
@@ -131,7 +131,7 @@ impl DatabaseServer {
         waited.get_or_insert_with(wait).clone()
     }
 
-    /// Where there is no connection, adds where the address comes from.
+    /// If there is no connection, adds the source of the address.
     fn explained(&self, trouble: Trouble, name: &str) -> Trouble {
         let Trouble::Unreached(why) = trouble else {
             return trouble;
@@ -153,7 +153,7 @@ impl DatabaseServer {
         ))
     }
 
-    /// Why a database could not be made, with what can be done about it.
+    /// Why a database could not be created, with advice.
     fn not_made(&self, trouble: Trouble) -> Trouble {
         let what = "a database of its own could not be made for the scenario";
         match trouble {
@@ -166,12 +166,12 @@ impl DatabaseServer {
         }
     }
 
-    /// Looks whether `init` may be run in the database that scenarios share: `init` changes what is there, and an
-    /// address may lead elsewhere than somebody believes.
+    /// Checks whether `init` may be run in the database that scenarios share: `init` changes the content, and an
+    /// address may name another database than expected.
     ///
     /// # Errors
     ///
-    /// Where the database has tables of somebody else whose use is not confirmed.
+    /// Fails if the database contains tables of somebody else and its use is not confirmed.
     fn sharing(&self, name: &str, limits: &RequestLimits<'_>) -> Result<Sharing, Trouble> {
         if let Some(known) = self.shared.get() {
             return Ok(*known);
@@ -295,7 +295,7 @@ impl DatabaseServer {
             if running.own.is_none() && self.sharing(name, limits)? == Sharing::OfScenarios {
                 let unmark = format!("DROP TABLE IF EXISTS {MARK}");
                 self.driver.run(&self.address, &unmark, limits)?;
-                // From here on, the database has in it what scenarios have left, however this scenario ends.
+                // From here on, the database contains data that scenarios have left, even if this scenario fails.
                 running.is_marked_after = true;
             }
             let values = init.values(site.scenario).map_err(Trouble::Failed)?;
@@ -303,7 +303,7 @@ impl DatabaseServer {
             let run = self.driver.run_with(address, &values, init.text(), limits);
             run.map_err(|trouble| match (trouble, &running.own) {
                 (Trouble::Unreached(why), _) => Trouble::Unreached(why),
-                // Some servers put the name of the database before that of a table.
+                // Some servers write the name of the database before the name of a table.
                 (trouble, Some(own)) => match trouble.of("`init`") {
                     Trouble::Failed(why) => Trouble::Failed(why.replace(own, "{database}")),
                     other => other,
@@ -311,7 +311,7 @@ impl DatabaseServer {
                 (trouble, None) => trouble.of("`init`"),
             })?;
         }
-        // A server that no check asks may be away.
+        // A server that no check uses may be unavailable.
         running.before = self.driver.state(&running.address, None, limits);
         match running.before {
             Err(Trouble::Stopped) => Err(Trouble::Stopped),
@@ -320,7 +320,7 @@ impl DatabaseServer {
     }
 }
 
-/// A name that no other run has given a database on the same server.
+/// A database name that no other run uses on the same server.
 fn fresh_name() -> String {
     // The system seeds this state anew for every process.
     let salt = (std::process::id(), SystemTime::now());
@@ -331,13 +331,13 @@ fn fresh_name() -> String {
 struct Database<'a> {
     server: &'a DatabaseServer,
     address: DatabaseUrl,
-    /// The name of the database, where the scenario has one of its own; none once it is dropped.
+    /// The name of the database, if the scenario has its own; none once it is dropped.
     own: Option<String>,
-    /// Whether the database is shared, and is to be marked as one of scenarios when this scenario ends.
+    /// Whether the database is shared, and has to be marked as a scenario database when this scenario ends.
     is_marked_after: bool,
     /// The state of the database before the pipeline ran.
     before: Result<DatabaseState, Trouble>,
-    /// The state of the database after the pipeline ran: read once, by the first check that asks.
+    /// The state of the database after the pipeline ran, which is read once, for the first check that needs it.
     after: OnceLock<DatabaseState>,
 }
 
@@ -365,11 +365,11 @@ impl Database<'_> {
         removed.map_err(|trouble| trouble.of(&format!("the database `{name}` stays behind")))
     }
 
-    /// The settings to ask a query with, where its names still lead to what they led to before the pipeline ran.
+    /// The settings for running a query, if its names still refer to the same objects as before the pipeline ran.
     ///
     /// # Errors
     ///
-    /// Where the names lead elsewhere, or nobody can tell.
+    /// Fails if the names refer to other objects, or if nobody can tell.
     fn trusted(&self, query: &Query<'_>) -> Result<BTreeMap<String, String>, Trouble> {
         if query.interrupt.tripped() {
             return Err(Trouble::Stopped);
@@ -413,7 +413,7 @@ impl Database<'_> {
 
 impl Drop for Database<'_> {
     fn drop(&mut self) {
-        // A scenario that is given up has something worse to report.
+        // A scenario that is abandoned has a more important error to report.
         let _ = self.remove();
     }
 }

@@ -14,7 +14,7 @@ use crate::scenario::plain;
 use crate::services::state::DatabaseState;
 use crate::services::{Query, QueryAnswer, Trouble, TypedCell};
 
-/// A value may have at most this many bytes.
+/// The maximum size of a value in bytes.
 const LONGEST_VALUE: usize = 64 << 20;
 
 /// MySQL and MariaDB servers.
@@ -22,7 +22,7 @@ pub(super) struct Mysql;
 
 fn options(address: &DatabaseUrl) -> Result<OptsBuilder, String> {
     let url = address.for_driver("mysql", &[]);
-    // The error of the driver shows the URL, so it is not passed on.
+    // The error of the driver contains the URL, so it is not passed on.
     let options = Opts::from_url(&url).map_err(|_| "the URL cannot be used".to_owned())?;
     let builder = OptsBuilder::from_opts(options)
         .socket(address.parameter(&["socket", "unix_socket"]))
@@ -91,7 +91,7 @@ impl Driver for Mysql {
             ] {
                 client.query_drop(statement).await.map_err(failed)?;
             }
-            // The server takes only one statement.
+            // The server accepts only one statement.
             let statement = client.prep(query.text).await.map_err(failed)?;
             if statement.columns().is_empty() {
                 return Err("the query brings no column".into());
@@ -195,14 +195,15 @@ impl Driver for Mysql {
     }
 }
 
-/// The settings that say what a query means and which database it is asked of. Whoever may set them for all sessions,
-/// or makes the server do something at the beginning of each, changes them for the checks too.
+/// The settings that determine the meaning of a query and the database in which it runs. If a user may set them for all
+/// sessions, or can make the server run statements at the beginning of each session, the settings change for the checks
+/// too.
 const SETTINGS: &str = "SELECT 'database', DATABASE() UNION ALL SELECT 'sql_mode', @@sql_mode \
      UNION ALL SELECT 'init_connect', @@init_connect \
      UNION ALL SELECT 'collation_connection', @@collation_connection \
      UNION ALL SELECT 'sql_select_limit', CAST(@@sql_select_limit AS CHAR)";
 
-/// The names of tables and views with what they are. After the unit separator comes the definition of a view.
+/// The names of tables and views with their types. After the unit separator comes the definition of a view.
 const RELATIONS: &str = "SELECT t.TABLE_NAME, CONCAT(\
        CASE t.TABLE_TYPE WHEN 'BASE TABLE' THEN 'a table' ELSE LOWER(CONCAT('a ', t.TABLE_TYPE)) END, \
        CHAR(31), COALESCE(MD5(v.VIEW_DEFINITION), '')) \
@@ -210,7 +211,7 @@ const RELATIONS: &str = "SELECT t.TABLE_NAME, CONCAT(\
        ON v.TABLE_SCHEMA = t.TABLE_SCHEMA AND v.TABLE_NAME = t.TABLE_NAME \
      WHERE t.TABLE_SCHEMA = DATABASE()";
 
-/// A value of a scenario as MySQL has it.
+/// A value of a scenario as a MySQL value.
 fn bound(value: &Json) -> Value {
     match value {
         Json::Null => Value::NULL,
@@ -232,7 +233,7 @@ fn unreached(error: mysql_async::Error) -> Trouble {
     Trouble::Unreached(error_text(&error))
 }
 
-/// Makes a value from what the server has sent and the type of its column.
+/// Makes a value from the data of the server and the type of its column.
 fn cell(value: &Value, column: &Column) -> TypedCell {
     match value {
         Value::NULL => TypedCell::Null,
@@ -263,7 +264,7 @@ fn cell(value: &Value, column: &Column) -> TypedCell {
     }
 }
 
-/// Parts of a second, with as many digits as the column has.
+/// Fractions of a second, with as many digits as the column has.
 fn fraction(micros: u32, digits: u8) -> String {
     match usize::from(digits.min(6)) {
         0 => String::new(),
@@ -297,7 +298,7 @@ fn bits(bytes: &[u8]) -> TypedCell {
     TypedCell::Number(number.to_string())
 }
 
-/// An error in words: those of the server, where it has said something.
+/// An error in words: the server's own words, if it sent any.
 fn error_text(error: &mysql_async::Error) -> String {
     match error {
         mysql_async::Error::Server(said) => format!("{} ({})", said.message, said.code),

@@ -23,7 +23,7 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
-/// The parameters of a URL that the driver knows. Others are meant for the pipeline, such as `schema`.
+/// The URL parameters that the driver knows. Others are meant for the pipeline, such as `schema`.
 const PARAMETERS: [&str; 14] = [
     "user",
     "password",
@@ -88,7 +88,7 @@ impl Connecting {
         let connected = self.config.connect(self.tls).await;
         let (client, connection) =
             connected.map_err(|error| Trouble::Unreached(error_text(&error)))?;
-        // The connection ends with the client, which is also told what goes wrong.
+        // The connection ends with the client, which also receives its errors.
         tokio::spawn(connection);
         Ok(client)
     }
@@ -119,12 +119,12 @@ impl Driver for Postgres {
         limits.wait(async move {
             let client = connecting.connect().await?;
             client.batch_execute(&session).await.map_err(failed)?;
-            // The server takes only one statement, and says which types it brings.
+            // The server accepts only one statement, and reports the types of its columns.
             let statement = client.prepare(query.text).await.map_err(failed)?;
             let column = statement.columns().first();
             let kind = column.ok_or("the query brings no column")?.type_();
             let asked = with_values(&client, query, statement.params()).await?;
-            // The result is asked for as text, the one form that all types have.
+            // The result is requested as text, the only form that all types have.
             let brought = client.simple_query_raw(&asked).await.map_err(failed)?;
             let mut brought = pin!(brought);
             while let Some(message) = brought.try_next().await.map_err(failed)? {
@@ -146,7 +146,8 @@ impl Driver for Postgres {
         let connecting = Connecting::of(address)?;
         limits.wait(async move {
             let client = connecting.connect().await?;
-            // This statement has no function or operator: a search path may lead to one that anybody has made.
+            // This statement contains no function or operator, because with a changed search path it could be a
+            // function that somebody else has created.
             let settings = rows(&client, "SHOW ALL").await?;
             let mut state = DatabaseState {
                 settings,
@@ -182,7 +183,7 @@ impl Driver for Postgres {
     }
 
     fn tables(&self) -> &'static str {
-        // What an extension has brought does not count: it is nobody's content.
+        // Objects of an extension do not count: they are nobody's content.
         "SELECT CASE n.nspname WHEN 'public' THEN c.relname::text \
                      ELSE n.nspname || '.' || c.relname END, '' \
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
@@ -244,9 +245,9 @@ fn bound(value: &Value) -> Option<String> {
     (!value.is_null()).then(|| plain(value))
 }
 
-/// A query that has, in each of its places, an expression that reads a setting of the session. A query whose result is
-/// asked for as text cannot have placeholders, so another statement with placeholders hands over the values: no value
-/// is ever a part of a text. The server has said which type each place takes.
+/// A query in which each place contains an expression that reads a setting of the session. A query with a text result
+/// cannot have placeholders. So a separate statement with placeholders passes the values, and no value is ever a part
+/// of a text. The server has reported the type for each place.
 async fn with_values(
     client: &Client,
     query: &Query<'_>,
@@ -280,8 +281,8 @@ async fn with_values(
     Ok(text)
 }
 
-/// The names of tables and views with what they lead to. A name without a schema leads to what comes first in the
-/// search path. After the unit separator comes whatever else decides what a query brings.
+/// The names of tables and views with the objects to which they refer. A name without a schema refers to the first
+/// match in the search path. After the unit separator come all other data that affect the result of a query.
 const RELATIONS: &str = "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname::text \
             ELSE n.nspname || '.' || c.relname END, \
        CASE c.relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' \
@@ -295,7 +296,7 @@ const RELATIONS: &str = "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) 
      WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') \
        AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'";
 
-/// The rows of a query of two columns.
+/// The rows of a query with two columns.
 async fn rows(client: &Client, query: &str) -> Result<BTreeMap<String, String>, Trouble> {
     let mut rows = BTreeMap::new();
     for message in client.simple_query(query).await.map_err(failed)? {
@@ -307,22 +308,22 @@ async fn rows(client: &Client, query: &str) -> Result<BTreeMap<String, String>, 
     Ok(rows)
 }
 
-/// The statements that give a session other settings than those that it begins with.
+/// The statements that give a session other settings than those with which it begins.
 fn restoring(settings: &BTreeMap<String, String>) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let each = settings.iter().map(|(name, value)| {
         let (name, value) = (quoted(name), quoted(value));
         format!("SELECT pg_catalog.set_config({name}, {value}, false); ")
     });
-    // How a text in quotes is read is a setting as well, so it is set first.
+    // A setting also determines how quoted texts are parsed, so it is set first.
     format!(
         "SET standard_conforming_strings = on; {}",
         each.collect::<String>()
     )
 }
 
-/// The statements that prepare a session before a check asks: they set what sessions began with before the pipeline
-/// ran, then what makes answers alike, and make the session read-only.
+/// The statements that prepare a session for a check. They restore the settings with which sessions began before the
+/// pipeline ran, then make answers comparable, and make the session read-only.
 fn session(limits: &RequestLimits<'_>, settings: &BTreeMap<String, String>) -> String {
     format!(
         "{}SET default_transaction_read_only = on; SET standard_conforming_strings = on; \
@@ -338,7 +339,7 @@ fn failed(error: tokio_postgres::Error) -> Trouble {
     Trouble::Failed(error_text(&error))
 }
 
-/// Makes a value from what the server has written and its type.
+/// Makes a value from the text that the server has sent and its type.
 fn cell(text: Option<&str>, kind: &Type) -> TypedCell {
     let Some(text) = text else {
         return TypedCell::Null;
@@ -360,7 +361,7 @@ fn cell(text: Option<&str>, kind: &Type) -> TypedCell {
     }
 }
 
-/// An error in words: those of the server, where it has said something.
+/// An error in words: the server's own words, if it sent any.
 fn error_text(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(said) => format!("{} ({})", said.message(), said.code().code()),
@@ -376,8 +377,8 @@ fn error_text(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// A client that checks the certificate of the server: whether one of the known authorities, or one from a file, has
-/// signed it, and whether it is for the host.
+/// A client that verifies the certificate of the server: that one of the known authorities, or one from a file, has
+/// signed it, and that it is for the host.
 fn tls_that_verifies(authorities: Option<&Path>) -> Result<ClientConfig, String> {
     let roots = match authorities {
         None => webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect(),
@@ -388,8 +389,8 @@ fn tls_that_verifies(authorities: Option<&Path>) -> Result<ClientConfig, String>
         .with_no_client_auth())
 }
 
-/// A client that takes any certificate, as the clients of the databases do unless they are told otherwise: nobody can
-/// listen on the way, but somebody in between can answer in place of the server.
+/// A client that accepts any certificate, as database clients do by default. Nobody can read the traffic on the way,
+/// but an attacker in between can answer in place of the server.
 fn tls_that_trusts() -> Result<ClientConfig, String> {
     let verifier = Arc::new(AnyCertificate(Arc::new(ring::default_provider())));
     let builder = builder()?.dangerous();

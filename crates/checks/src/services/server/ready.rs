@@ -13,7 +13,7 @@ use kelvin_run::targets::{SideCommand, SideEnd, SideProgram};
 /// How long to wait between two attempts.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What tells that a server is ready.
+/// The condition for a ready server.
 #[derive(Debug)]
 pub(super) enum Ready {
     Command(String),
@@ -22,7 +22,7 @@ pub(super) enum Ready {
 }
 
 impl Ready {
-    /// Reads the keys, of which there has to be exactly one.
+    /// Reads the keys, of which exactly one has to be set.
     pub(super) fn of(keys: &ReadyKeys) -> Result<Self, String> {
         match (&keys.command, keys.port, &keys.query) {
             (Some(command), None, None) => Ok(Self::Command(command.clone())),
@@ -115,11 +115,11 @@ impl Ready {
     }
 }
 
-/// Whether somebody listens on a port of a host.
+/// Whether a port of a host accepts connections.
 fn listens(host: &str, port: u16, left: Duration) -> std::io::Result<()> {
     let mut last = std::io::Error::other("the host has no address");
     for address in (host, port).to_socket_addrs()? {
-        // A timeout of zero is an error of its own.
+        // A timeout of zero would be a different error.
         match TcpStream::connect_timeout(&address, left.max(Duration::from_millis(1))) {
             Ok(_) => return Ok(()),
             Err(error) => last = error,

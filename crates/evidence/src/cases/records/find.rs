@@ -1,5 +1,4 @@
-//! Finds the units of a record: the texts at the places that the configuration declares, or every text and every array
-//! of texts at its top.
+//! Finds the units of a record: the texts at the declared places, or all texts and arrays of texts at its top level.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,25 +6,25 @@ use std::ops::Range;
 use super::json::{JsonType, MemberSpan, elements, members};
 use crate::config::{RecordUnits, unit_type};
 
-/// A unit as it was found in a record.
+/// A unit that was found in a record.
 #[derive(Debug)]
 pub(super) struct FoundUnit {
     pub(super) unit_type: String,
-    /// What moves with the unit.
+    /// The range that moves with the unit.
     pub(super) element: Range<usize>,
-    /// Its text, as JSON.
+    /// The range of its JSON text.
     pub(super) value: Range<usize>,
     /// The text itself.
     pub(super) text: String,
-    /// The array that it is an element of.
+    /// The array that contains the unit as an element.
     pub(super) list: Option<usize>,
-    /// Whether it stays where it is.
+    /// Whether it cannot be moved.
     pub(super) fixed: bool,
-    /// The turn that it stands in, from 0.
+    /// The turn to which the unit belongs, from 0.
     pub(super) turn: Option<usize>,
 }
 
-/// An array that has units as its elements.
+/// An array whose elements are units.
 #[derive(Debug)]
 pub(super) struct FoundList {
     pub(super) name: String,
@@ -33,10 +32,10 @@ pub(super) struct FoundList {
     pub(super) is_chat: bool,
 }
 
-/// Something in a record that only its author can mend.
+/// A problem in a record that only its author can fix.
 #[derive(Debug)]
 pub(super) struct FieldProblem {
-    /// What was found where.
+    /// What was found, and where.
     pub(super) what: String,
     /// What to do.
     pub(super) help: String,
@@ -47,22 +46,22 @@ pub(super) struct FieldProblem {
 pub(super) struct FoundUnits {
     pub(super) units: Vec<FoundUnit>,
     pub(super) lists: Vec<FoundList>,
-    /// The declared types of which the record has nothing.
+    /// The declared types of which the record has no unit.
     pub(super) absent: Vec<String>,
-    /// The fields at the top that were looked at and have no unit, with what they are.
+    /// The fields at the top level that were examined and contain no unit, with their JSON types.
     pub(super) passed: Vec<(String, JsonType)>,
-    /// The fields beside the turns, with what they are.
+    /// The fields besides the turns, with their JSON types.
     pub(super) beside: Vec<(String, JsonType)>,
-    /// What the turns are called, where they keep their places.
+    /// The name of the turns, if they cannot be moved.
     pub(super) turns: Option<String>,
     /// How many turns there are.
     pub(super) count_of_turns: usize,
-    /// Whether a conversation goes on with an answer behind the last message of the user.
+    /// Whether the conversation continues with an answer after the last message of the user.
     pub(super) answered: bool,
     pub(super) problems: Vec<FieldProblem>,
 }
 
-/// The key of the sender of a message, and of its text.
+/// The key for the sender of a message, and that for its text.
 const ROLE: &str = "role";
 const CONTENT: &str = "content";
 
@@ -73,24 +72,24 @@ pub(super) fn declared(text: &str, top: &[MemberSpan], units: &[RecordUnits]) ->
     search.finish(units)
 }
 
-/// Finds the texts and the arrays of texts at the top of a record.
+/// Finds the texts and the arrays of texts at the top level of a record.
 pub(super) fn at_the_top(text: &str, top: &[MemberSpan], besides: &[&str]) -> FoundUnits {
     let mut search = UnitSearch::new(text);
     search.at_the_top(top, besides);
     search.finish(&[])
 }
 
-/// A walk through a record.
+/// A search through a record.
 pub(super) struct UnitSearch<'t> {
     text: &'t str,
     pub(super) found: FoundUnits,
-    /// The declaration that is looked for; none where the record is taken as it is.
+    /// The declaration to search for; none if nothing is declared.
     declared: Option<&'t RecordUnits>,
-    /// The type of the units that are looked for, where nothing is declared.
+    /// The type of the units in the search, if nothing is declared.
     pub(super) name: String,
-    /// The turn that is looked through.
+    /// The turn that is being searched.
     pub(super) turn: Option<usize>,
-    /// The declared types that were met.
+    /// The declared types that were found.
     met: BTreeSet<&'t str>,
 }
 
@@ -106,7 +105,7 @@ impl<'t> UnitSearch<'t> {
         }
     }
 
-    /// Takes the units at the declared places of an object.
+    /// Collects the units at the declared places of an object.
     pub(super) fn declared(&mut self, object: &[MemberSpan], units: &'t [RecordUnits]) {
         for declared in units {
             let before = self.found.units.len();
@@ -125,7 +124,7 @@ impl<'t> UnitSearch<'t> {
         self.declared = None;
     }
 
-    /// Takes the texts and the arrays of texts at the top of an object.
+    /// Collects the texts and the arrays of texts at the top level of an object.
     pub(super) fn at_the_top(&mut self, object: &[MemberSpan], besides: &[&str]) {
         let members = object.iter();
         for member in members.filter(|member| !besides.contains(&&*member.key)) {
@@ -165,7 +164,7 @@ impl<'t> UnitSearch<'t> {
         });
     }
 
-    /// Follows the rest of a place from a value on.
+    /// Follows the remaining keys of a place, starting at a value.
     fn walk(&mut self, at: Range<usize>, rest: &[String], place: &str) {
         let kind = self.kind(&at);
         let Some((part, after)) = rest.split_first() else {
@@ -185,7 +184,7 @@ impl<'t> UnitSearch<'t> {
                     let inside = self.inside(element.clone(), after, place);
                     holds_arrays |= inside.is_some_and(|at| self.kind(&at) == JsonType::Array);
                 }
-                // Arrays within an array are lists of their own; what they stand in keeps its place.
+                // Each array within an array is a separate list; the outer elements keep their positions.
                 match holds_arrays {
                     true => elements
                         .into_iter()
@@ -227,7 +226,7 @@ impl<'t> UnitSearch<'t> {
         }
     }
 
-    /// Takes what stands at the end of a place.
+    /// Collects the value at the end of a place.
     fn take(&mut self, at: Range<usize>, place: &str) {
         match self.kind(&at) {
             JsonType::Null => {}
@@ -243,7 +242,7 @@ impl<'t> UnitSearch<'t> {
         }
     }
 
-    /// A unit that stays where it is. An empty text is none, as a section that is missing is none.
+    /// A unit that cannot be moved. An empty text does not count as a unit, just like a missing section.
     pub(super) fn single(&mut self, at: Range<usize>, place: &str) {
         if let Some(text) = self.read(&at, place).filter(|text| !text.trim().is_empty()) {
             let unit_type = self.unit_type();
@@ -251,7 +250,7 @@ impl<'t> UnitSearch<'t> {
         }
     }
 
-    /// An array whose elements are units, or have a unit each at `inside`.
+    /// An array whose elements are units, or contain a unit at `inside`.
     fn list(&mut self, at: &Range<usize>, inside: &[String], place: &str) {
         let elements = self.elements(at, place);
         if elements.is_empty() {
@@ -301,8 +300,8 @@ impl<'t> UnitSearch<'t> {
         });
     }
 
-    /// A conversation: each message is a unit of the type of its role, and keeps its place unless that is declared
-    /// otherwise.
+    /// A conversation: each message is a unit whose type is its role. It cannot be moved unless the configuration
+    /// allows it.
     fn chat(&mut self, elements: Vec<Range<usize>>, place: &str) {
         let reorders = self.reorders();
         let list = self.found.lists.len();
@@ -347,7 +346,7 @@ impl<'t> UnitSearch<'t> {
         });
     }
 
-    /// The texts of a message: its content, or those parts of it that have one.
+    /// The texts of a message: its content, or the parts of the content that have a text.
     pub(super) fn texts_of_message(
         &mut self,
         message: &Range<usize>,
@@ -369,7 +368,7 @@ impl<'t> UnitSearch<'t> {
         }
     }
 
-    /// An array at the top of a record, if it is one of texts or of messages.
+    /// Collects an array at the top level of a record, if it contains texts or messages.
     fn texts_or_messages(&mut self, at: &Range<usize>, place: &str) {
         let elements = self.elements(at, place);
         let texts = elements
@@ -400,7 +399,7 @@ impl<'t> UnitSearch<'t> {
         });
     }
 
-    /// The value at keys inside a value.
+    /// The value under a path of keys inside a value.
     pub(super) fn inside(
         &mut self,
         at: Range<usize>,
@@ -421,7 +420,7 @@ impl<'t> UnitSearch<'t> {
         })
     }
 
-    /// The role of a message; none where this is no message.
+    /// The role of a message; none if it is not a message.
     pub(super) fn role(&self, at: &Range<usize>) -> Option<String> {
         if self.kind(at) != JsonType::Object {
             return None;
@@ -432,7 +431,7 @@ impl<'t> UnitSearch<'t> {
         serde_json::from_str(&self.text[role.value.clone()]).ok()
     }
 
-    /// The text of a value; numbers and booleans as they are written.
+    /// The text of a value; numbers and booleans keep their form in the file.
     fn read(&mut self, at: &Range<usize>, place: &str) -> Option<String> {
         let value = &self.text[at.clone()];
         if self.kind(at) != JsonType::Text {
@@ -481,8 +480,8 @@ impl<'t> UnitSearch<'t> {
         }
     }
 
-    /// Puts the units in the order of the document; a unit within another one is refused. Notes which declared ones are
-    /// nowhere.
+    /// Puts the units in the order of the document; a unit inside another one is rejected. Also notes which declared
+    /// units were not found.
     pub(super) fn finish(mut self, declared: &[RecordUnits]) -> FoundUnits {
         if self.found.problems.is_empty() {
             let names = declared.iter().map(|units| &units.unit_type);
@@ -509,7 +508,7 @@ impl<'t> UnitSearch<'t> {
     }
 }
 
-/// The type of a message with a role.
+/// The type of a message with this role.
 pub(super) fn type_of_message(role: &str, is_last_user: bool) -> String {
     match role {
         "system" | "developer" => "system".to_owned(),
@@ -518,10 +517,10 @@ pub(super) fn type_of_message(role: &str, is_last_user: bool) -> String {
     }
 }
 
-/// The part of a place that stands for every element of an array.
+/// The part of a place that means every element of an array.
 const EACH: &str = "*";
 
-/// What is wrong with a JSON text, without the place in it: the message names that in its own way.
+/// The problem of a JSON text, without its position, because the message adds the position.
 pub(super) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {

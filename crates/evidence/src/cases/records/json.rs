@@ -1,4 +1,4 @@
-//! Where the values of a JSON text stand, so that one of them can be exchanged and every other byte stays.
+//! Finds the positions of the values in a JSON text, so that one value can be replaced without changing any other byte.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// What a value is, by its first byte.
+/// The type of a value, recognised by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JsonType {
     Text,
@@ -43,18 +43,18 @@ impl JsonType {
     }
 }
 
-/// A key of an object with the place of its value.
+/// A key of an object with the position of its value.
 #[derive(Clone, Debug)]
 pub(super) struct MemberSpan {
     pub(super) key: String,
     pub(super) value: Range<usize>,
 }
 
-/// The members of the object at a place of a text, in their order. The whole object is checked to be valid JSON.
+/// The members of the object at a position in a text, in order. The whole object is checked to be valid JSON.
 ///
 /// # Errors
 ///
-/// Where the text there is no object, or where a key stands in it twice.
+/// Fails if the text there is not an object, or if it contains a key twice.
 pub(super) fn members(text: &str, at: &Range<usize>) -> serde_json::Result<Vec<MemberSpan>> {
     let found: ObjectMembers<'_> = serde_json::from_str(&text[at.clone()])?;
     let span = |(key, value): (String, &RawValue)| MemberSpan {
@@ -64,11 +64,11 @@ pub(super) fn members(text: &str, at: &Range<usize>) -> serde_json::Result<Vec<M
     Ok(found.0.into_iter().map(span).collect())
 }
 
-/// The elements of the array at a place of a text.
+/// The elements of the array at a position in a text.
 ///
 /// # Errors
 ///
-/// Where the text there is no array.
+/// Fails if the text there is not an array.
 pub(super) fn elements(text: &str, at: &Range<usize>) -> serde_json::Result<Vec<Range<usize>>> {
     let found: Vec<&RawValue> = serde_json::from_str(&text[at.clone()])?;
     Ok(found
@@ -77,7 +77,7 @@ pub(super) fn elements(text: &str, at: &Range<usize>) -> serde_json::Result<Vec<
         .collect())
 }
 
-/// The text without one of the members of an object in it, and without the comma that parted it from the others.
+/// The text without one member of an object in it, and without the comma next to it.
 pub(super) fn without(text: &str, object: &Range<usize>, of: &[MemberSpan], at: usize) -> String {
     let gone = match at.checked_sub(1) {
         Some(before) => of[before].value.end..of[at].value.end,
@@ -92,14 +92,14 @@ pub(super) fn without(text: &str, object: &Range<usize>, of: &[MemberSpan], at: 
     rest
 }
 
-/// Where a borrowed value stands in the text that it was read from.
+/// The position of a borrowed value in the text from which it was read.
 fn span_of(text: &str, value: &RawValue) -> Range<usize> {
     let value = value.get();
     let start = value.as_ptr() as usize - text.as_ptr() as usize;
     start..start + value.len()
 }
 
-/// The members of an object as they were read.
+/// The members of an object in their original form.
 struct ObjectMembers<'t>(Vec<(String, &'t RawValue)>);
 
 impl<'de> Deserialize<'de> for ObjectMembers<'de> {

@@ -29,7 +29,7 @@ use kelvin_probe::rows::{self, RawRow, RowForm};
 use kelvin_run::config::diagnostic::Problem;
 use kelvin_run::judge::{self, Scorer};
 
-/// The cases of a file of records, sorted by name, as far as they are right.
+/// The valid cases of a file of records, sorted by name.
 #[derive(Default)]
 pub(super) struct ReadRecords {
     pub(super) cases: Vec<Case>,
@@ -38,7 +38,7 @@ pub(super) struct ReadRecords {
     pub(super) problems: Vec<Misuse>,
 }
 
-/// The most problems that are told one by one: a file of another form has one in every line.
+/// How many problems are reported one by one: a file of another format has one in every line.
 const MOST: usize = 20;
 
 /// How many records are read at a time.
@@ -109,7 +109,7 @@ pub(super) fn read(root: &Path, settings: &EvidenceSettings) -> ReadRecords {
     assemble(&file, &records, settings)
 }
 
-/// A problem of a line, in the words for a person and in parts for a program.
+/// A problem in a line, as a message for a person and in parts for a program.
 fn misuse(file: &CaseFile, line: usize, problem: FieldProblem) -> Misuse {
     let (what, help) = (shown(&problem.what), problem.help);
     Misuse::new(format!("{}:{line}: {what}", shown(&file.shown)))
@@ -134,11 +134,11 @@ struct ReadRecord {
     document: String,
     found: FoundUnits,
     problems: Vec<FieldProblem>,
-    /// The keys at the top, for messages.
+    /// The keys at the top level, for messages.
     keys: Vec<String>,
 }
 
-/// Makes cases of the records of a file.
+/// Makes cases from the records of a file.
 fn assemble(file: &CaseFile, records: &[RawRow], settings: &EvidenceSettings) -> ReadRecords {
     let rules = &settings.records;
     let read = threads::map_blocks(records, BLOCK, |block| {
@@ -170,7 +170,7 @@ fn assemble(file: &CaseFile, records: &[RawRow], settings: &EvidenceSettings) ->
                 continue;
             }
         };
-        // Two folders that differ only in upper and lower case are one folder on many machines.
+        // Two folders whose names differ only in case are the same folder on many machines.
         if let Some(first) = names.insert(name.to_lowercase(), line) {
             let what = format!(
                 "the id `{}` is that of line {first} too, or differs in upper and lower case only",
@@ -227,8 +227,8 @@ fn no_id(rules: &RecordSettings, keys: &[String]) -> FieldProblem {
     }
 }
 
-/// Says that no record has the field of the labels that the configuration names: a slip of the pen would else be a run
-/// without labels that looks whole. None where a record has it.
+/// The problem that no record has the label field that the configuration names: after a spelling mistake, a run without
+/// labels would look complete. None if a record has the field.
 fn no_label(file: &CaseFile, read: &[ReadRecord], rules: &RecordSettings) -> Option<Notice> {
     let field = rules.expected.as_ref()?;
     let keys = &read.first()?.keys;
@@ -245,11 +245,11 @@ fn no_label(file: &CaseFile, read: &[ReadRecord], rules: &RecordSettings) -> Opt
     Some(Notice::new(Code::own("no_labels"), text))
 }
 
-/// The field with the name of a case, and the one with its label, where the configuration names no others.
+/// The default names of the fields with the name and the label of a case.
 const DEFAULT_ID: &str = "id";
 const DEFAULT_LABEL: &str = "expected";
 
-/// Names in a message, cut where there are many.
+/// Names in a message; a long list is shortened.
 fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     match names.len() {
@@ -285,7 +285,7 @@ fn one_record(raw: &RawRow, rules: &RecordSettings, scorer: &dyn Scorer) -> Read
             Ok(label) => record.expected = label,
             Err(problem) => record.problems.push(problem),
         }
-        // The pipeline is never given the answer.
+        // The pipeline must never get the label.
         let whole = 0..record.document.len();
         record.document = json::without(&record.document, &whole, &top, place);
         top = match top_of(&record.document) {
@@ -345,7 +345,7 @@ fn top_of(text: &str) -> Result<Vec<MemberSpan>, FieldProblem> {
     })
 }
 
-/// The id of a record: a text or a number.
+/// The id of a record: a string or a number.
 fn id_of(value: &str, key: &str) -> Result<String, FieldProblem> {
     let id = match JsonType::of_value(value) {
         JsonType::Text => serde_json::from_str::<String>(value).ok(),
@@ -366,7 +366,7 @@ fn id_of(value: &str, key: &str) -> Result<String, FieldProblem> {
     })
 }
 
-/// The label in a record, as a table of labels has it: a text that would be read as a number is written as JSON.
+/// The label in a record, in the form of a table of labels: a string that would be read as a number is written as JSON.
 fn label_of(value: &str, key: &str, scorer: &dyn Scorer) -> Result<Option<String>, FieldProblem> {
     let problem = |what: String| FieldProblem {
         what,
@@ -399,7 +399,7 @@ fn label_of(value: &str, key: &str, scorer: &dyn Scorer) -> Result<Option<String
     }
 }
 
-/// A case of a record and its units.
+/// A case made from a record and its units.
 fn case_of(name: &str, file: &Arc<str>, line: usize, document: String, found: FoundUnits) -> Case {
     let mut text = String::new();
     let mut units = Vec::with_capacity(found.units.len());
@@ -408,7 +408,8 @@ fn case_of(name: &str, file: &Arc<str>, line: usize, document: String, found: Fo
         let start = text.len();
         text.push_str(&unit.text);
         let body = unit.text.trim_end_matches(BLANK);
-        // A section of a Markdown case with this type and text has the same digest: equal evidence draws equal variants.
+        // A Markdown section with the same type and text has the same digest, so that equal evidence gets equal
+        // variants.
         let content = format!("## {}\n\n{body}", unit.unit_type);
         units.push(Unit {
             body: start..start + body.len(),
@@ -449,25 +450,25 @@ fn case_of(name: &str, file: &Arc<str>, line: usize, document: String, found: Fo
     }
 }
 
-/// What the records of a file have in common.
+/// Totals over the records of a file.
 #[derive(Default)]
 struct Census {
     records: usize,
-    /// The keys at the top of the first record.
+    /// The keys at the top level of the first record.
     keys: Vec<String>,
-    /// How many units there are of each type, in how many records.
+    /// How many units of each type there are, and in how many records.
     types: BTreeMap<String, (usize, usize)>,
-    /// The types that stand in arrays.
+    /// The types of units in arrays.
     in_lists: BTreeSet<String>,
     /// The lines of the records that lack a declared type.
     absent: BTreeMap<String, Vec<usize>>,
     /// The fields without a unit.
     passed: BTreeMap<String, &'static str>,
-    /// The fields beside the turns, which the pipeline does not get.
+    /// The fields besides the turns, which the pipeline does not get.
     beside: BTreeMap<String, &'static str>,
-    /// The least and the most turns of a record.
+    /// The smallest and the largest number of turns in a record.
     turns: Option<(usize, usize)>,
-    /// The lines of the records whose conversation goes on behind the last message of the user.
+    /// The lines of the records whose conversation continues after the last message of the user.
     answered: Vec<usize>,
 }
 
@@ -507,7 +508,7 @@ impl Census {
         }
     }
 
-    /// The declared places that match nothing in any record.
+    /// The declared places that do not exist in any record.
     fn nowhere(&self, file: &CaseFile, rules: &RecordSettings) -> Vec<Misuse> {
         let is_nowhere = |name: &str| {
             let lines = self.absent.get(name);
@@ -542,7 +543,7 @@ impl Census {
             .collect()
     }
 
-    /// What was taken for a unit, and what was not.
+    /// A description of which values count as units, and which do not.
     fn remark(&self, file: &CaseFile, rules: &RecordSettings, records: usize) -> Notice {
         let types: Vec<String> = self
             .types
@@ -589,7 +590,7 @@ impl Census {
         Notice::new(Code::own("units"), text).minor()
     }
 
-    /// The records that lack a declared unit, and those that hold an answer.
+    /// Notices about records without a declared unit, and records that contain an answer.
     fn notices(&self, file: &CaseFile) -> Vec<Notice> {
         let named = |lines: &[usize]| {
             let named: Vec<String> = lines.iter().take(NAMED).map(usize::to_string).collect();
@@ -619,42 +620,43 @@ impl Census {
     }
 }
 
-/// A case that is a record of a file with many.
+/// A case that is one record of a file.
 #[derive(Debug)]
 pub struct RecordForm {
     /// The JSON text of the record, as the pipeline gets it.
     pub document: String,
-    /// Where each unit stands in the document, in the order of the units.
+    /// The position of each unit in the document, in the order of the units.
     pub slots: Vec<Slot>,
-    /// The arrays that have units as their elements, by their numbers.
+    /// The arrays whose elements are units, by number.
     pub lists: Vec<RecordList>,
-    /// What the configuration calls the turns; none where the record is one input, or its turns are one of the arrays.
+    /// The name of the turns in the configuration; none if the record is one input, or if its turns are one of the
+    /// arrays.
     pub turns: Option<Arc<str>>,
 }
 
-/// Where a unit stands in the document of its case.
+/// The position of a unit in the document of its case.
 #[derive(Clone, Debug)]
 pub struct Slot {
-    /// What changes its place with the unit: an element of an array with all its fields. Of a unit that stays where it
-    /// is, this is its text.
+    /// The range that moves with the unit: an element of an array with all its fields. For a unit that cannot be moved,
+    /// this is its text.
     pub element: Range<usize>,
     /// The text of the unit, as JSON.
     pub value: Range<usize>,
 }
 
-/// An array that has units as its elements.
+/// An array whose elements are units.
 #[derive(Clone, Debug)]
 pub struct RecordList {
-    /// What the configuration calls it.
+    /// Its name in the configuration.
     pub name: Arc<str>,
-    /// Whether its elements are texts and no objects, so that any text can be one of them.
+    /// Whether its elements are texts, not objects, so that any text can be an element.
     pub takes_texts: bool,
     /// Whether its elements are messages of a conversation.
     pub is_chat: bool,
 }
 
 impl RecordForm {
-    /// The JSON text of a value in whose place a new text comes: a number stays one where the new text is one.
+    /// The JSON text for a new value: if the old value is a number and the new text is one too, it stays a number.
     pub fn value_of(&self, slot: &Slot, text: &str) -> String {
         let was_text = self.document[slot.value.clone()].starts_with('"');
         let same_type = |value: &serde_json::Value| value.is_number() || value.is_boolean();

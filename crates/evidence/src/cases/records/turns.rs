@@ -1,4 +1,4 @@
-//! Finds the units in the turns of a conversation: each turn is an input of its own, and no unit leaves its turn.
+//! Finds the units in the turns of a conversation: each turn is a separate input, and no unit leaves its turn.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::find::{FoundList, FoundUnits, UnitSearch, type_of_message};
 use super::json::{JsonType, MemberSpan};
 use crate::config::{RecordTurns, RecordUnits};
 
-/// Finds the units in the turns of a conversation. What stands beside the turns is given to nobody.
+/// Finds the units in the turns of a conversation. The fields besides the turns are not passed to the pipeline.
 pub(super) fn in_turns<'t>(
     text: &'t str,
     top: &[MemberSpan],
@@ -48,7 +48,7 @@ pub(super) fn in_turns<'t>(
 }
 
 impl<'t> UnitSearch<'t> {
-    /// Takes the units of every turn: a text, a message, or the fields of an object.
+    /// Collects the units of every turn: a text, a message, or the fields of an object.
     fn turns(
         &mut self,
         elements: Vec<Range<usize>>,
@@ -104,7 +104,7 @@ impl<'t> UnitSearch<'t> {
         }
     }
 
-    /// Makes of the only unit of a turn one that changes its place with the whole turn.
+    /// If a turn has only one unit, this unit becomes the whole turn, so that moving it moves the turn.
     fn turn_as_element(&mut self, before: usize, element: Range<usize>, pointer: &str) {
         let turn = self.turn.take().map_or(0, |turn| turn + 1);
         let list = self.found.lists.len();

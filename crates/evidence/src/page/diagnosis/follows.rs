@@ -1,4 +1,4 @@
-//! What the swaps show: which governing types the decision follows, and where nobody can tell.
+//! The conclusions from the swaps: which governing types the decision follows, and when this cannot be known.
 
 use super::{MEASURE_NOISE, MOVES, Weighted};
 use crate::page::by_itself::ByItself;
@@ -7,12 +7,11 @@ use crate::page::swaps::{ENOUGH_CASES, ENOUGH_SWAPS, SwapCounts, ignored_types, 
 use crate::page::{EvidenceRun, QUADRANT};
 use kelvin_page::{Phrase, Tone, counted};
 
-/// Below this, following shows that the only governing type is hardly followed; from here on the type is followed in
-/// part.
+/// If following is below this value, the only governing type is hardly followed; otherwise it is partly followed.
 const HARDLY: f64 = 0.5;
 
-/// The diagnosis for a pipeline that answers the same everywhere, or for a suite too small to show what the decision
-/// follows.
+/// The diagnosis for a pipeline that always gives the same answer, or for a suite that is too small to show what the
+/// decision follows.
 pub(super) fn not_told(run: &EvidenceRun<'_>, standing: Standing) -> Option<Weighted> {
     match standing {
         Standing::Constant => {
@@ -27,8 +26,8 @@ pub(super) fn not_told(run: &EvidenceRun<'_>, standing: Standing) -> Option<Weig
     }
 }
 
-/// The diagnosis for one answer everywhere. It is neither good nor bad: a right pipeline gives one answer in a suite
-/// where no other answer is right.
+/// The diagnosis for one answer to all inputs. It is neither good nor bad: in a suite with only one right answer, a
+/// right pipeline gives just this answer.
 fn constant(answers: &AnswerCounts<'_>) -> Weighted {
     let how = match answers.times == answers.all {
         true => format!(" in all {}", counted(answers.all, "invocation")),
@@ -50,7 +49,7 @@ fn constant(answers: &AnswerCounts<'_>) -> Weighted {
     Weighted::new(Tone::Caution, 2.0, text)
 }
 
-/// The same where only a judge can tell that the answers are one, since their words differ.
+/// The same diagnosis, if the answers are equal in meaning but not in words, so that only a judge can see it.
 fn constant_in_other_words() -> Weighted {
     let text = "all answers mean the same, whatever the case, although their words differ: the pipeline never decides \
                 otherwise, or this suite has no case for it; add a case with another right answer";
@@ -100,7 +99,7 @@ fn unclear(run: &EvidenceRun<'_>) -> Weighted {
     Weighted::new(Tone::Caution, 0.3, text)
 }
 
-/// The diagnosis for an only governing type that the decision follows too little.
+/// The diagnosis for a single governing type that the decision follows too little.
 pub(super) fn hardly_followed(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let [name] = run.governing_types else {
         return None;
@@ -122,8 +121,8 @@ pub(super) fn hardly_followed(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(tone, 1.0 - value.max(0.0), text))
 }
 
-/// The diagnosis for an only governing type whose exchange moves the decision although the donor is answered the same:
-/// the decision does not go by what the unit says.
+/// The diagnosis for a single governing type whose exchange moves the decision although the donor has the same answer:
+/// the decision does not depend on the content of the unit.
 pub(super) fn moves_without_cause(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let [name] = run.governing_types else {
         return None;
@@ -145,7 +144,7 @@ pub(super) fn moves_without_cause(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Caution, excess, text))
 }
 
-/// Diagnoses for those of several governing types that the pipeline ignores, or that move the decision too rarely to
+/// Diagnoses for several governing types: those that the pipeline ignores, or that move the decision too rarely to
 /// count or only by chance.
 pub(super) fn ignored(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     let by_itself = ByItself::of(run);
@@ -184,8 +183,8 @@ pub(super) fn ignored(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     found
 }
 
-/// How many of the swaps that could move the decision left it as it was. Where most of them moved it, but not towards
-/// the answer of the other case, the text says that this is noise.
+/// How many of the swaps that could move the decision did not move it. If most of them moved it, but not towards the
+/// answer of the other case, the text says that this is noise.
 fn held(run: &EvidenceRun<'_>, swaps: &SwapCounts) -> Phrase {
     if !swaps.mostly_moved() {
         return Phrase::text(format!(

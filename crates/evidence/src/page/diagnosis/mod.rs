@@ -1,5 +1,5 @@
-//! What a reader should know first: what is wrong with the run, then what is wrong with the pipeline, the largest
-//! problem first. A run that measured nothing is never called healthy.
+//! Decides what a reader should know first: the problems of the run, then the problems of the pipeline, the largest
+//! first. A run without any measurement is never called healthy.
 
 mod follows;
 mod places;
@@ -16,31 +16,31 @@ use crate::{CaseRecord, VariantRecord};
 use kelvin_page::{Estimate, Phrase, Statement, Tone, counted};
 use kelvin_record::{Ending, Metric, estimate, family};
 
-/// Above this share of failed invocations the figures cover too little.
+/// If the share of failed invocations is above this, the figures cover too little.
 const FAILING: f64 = 0.2;
-/// Whole swaps of a type move the decision where their sensitivity is at least this.
+/// Whole swaps of a type move the decision if their sensitivity is at least this.
 const MOVES: f64 = 0.20;
-/// An agreement with the labels below this is worth a diagnosis.
+/// If the agreement with the labels is below this, there is a diagnosis.
 const AGREEING: f64 = 0.9;
-/// A kind whose invariance is below this is worth a diagnosis.
+/// If the invariance of a kind is below this, there is a diagnosis.
 const DRIFTING: f64 = 0.9;
-/// Above this noise floor, two answers to the same input differ often enough to matter.
+/// If the noise floor is above this, two answers to the same input differ often enough to matter.
 const NOISY: f64 = 0.05;
-/// Above this variance over cases a mean describes none of them.
+/// If the variance over cases is above this, the mean describes none of them.
 const UNEVEN: f64 = 0.09;
-/// How much a note about few samples weighs.
+/// The weight of a note about few samples.
 const FEW: f64 = 0.1;
-/// The setting that tells noise from everything else, as the configuration takes it.
+/// The setting that separates noise from other effects, in the form of the configuration.
 const MEASURE_NOISE: &str = "noise_floor: {enabled: true}";
-/// The setting that shows where in an array evidence is read.
+/// The setting that shows at which positions of an array evidence is used.
 const SHOW_PLACES: &str = "perturbations: {enable: [position]}";
-/// An interval wider than this spans more than two bands.
+/// An interval that is wider than this spans more than two bands.
 const WIDE: f64 = 0.4;
 
-/// One thing that a reader should know, and how much it matters.
+/// A statement for the reader, and how important it is.
 #[derive(Clone, Debug, PartialEq)]
 struct Weighted {
-    /// The larger the weight, the more useful the statement.
+    /// The larger the weight, the more useful is the statement.
     weight: f64,
     statement: Statement,
 }
@@ -106,7 +106,7 @@ fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     found.extend(unmeasured(run));
     found.extend(wide(run));
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    // A note about few samples does not mean that something is wrong.
+    // A note about few samples does not mean that there is a problem.
     let stands_out = found.iter().any(|one| one.weight > FEW);
     let calm = match standing {
         Some(Standing::Grounded) => {
@@ -128,7 +128,7 @@ fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     found
 }
 
-/// Failed invocations enter no score, so the figures may look better than the pipeline is.
+/// Failed invocations contribute to no score, so the figures may look better than the pipeline is.
 fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let metric = run.metrics.get("evidence.failure_rate")?;
     let rate = metric.value.filter(|rate| *rate > NOISY)?;
@@ -137,7 +137,7 @@ fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
     } else {
         (Tone::Caution, rate)
     };
-    // The rate gives every case the same weight, so it is another share than that of these answers.
+    // The rate gives every case the same weight, so it differs from the share of missing answers.
     let (missing, all) = (metric.n_failed, metric.n);
     let text = format!(
         "{missing} of {all} answers {} missing ({:.0} %): the figures cover the rest only",
@@ -147,7 +147,8 @@ fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(tone, weight, Phrase::text(text)))
 }
 
-/// Answers that are not those of the labels: a pipeline may follow all evidence, and the wrong way round.
+/// The diagnosis for answers that differ from the labels: a pipeline may follow all evidence, but in the wrong
+/// direction.
 fn unlike_labels(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let metric = run.metrics.get("evidence.agrees_with_labels")?;
     let agreement = metric.value.filter(|value| *value < AGREEING)?;
@@ -174,7 +175,7 @@ fn unlike_labels(run: &EvidenceRun<'_>) -> Option<Weighted> {
     ))
 }
 
-/// Names the single cases that are not as they should be, which no mean shows.
+/// Names single cases with bad results, which no mean shows.
 fn odd_cases(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let mut cases = RankedCase::all(run);
     cases.retain(|case| case.against + case.failed() > 0);
@@ -201,10 +202,10 @@ fn odd_cases(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Caution, FEW, text))
 }
 
-/// Among the kinds that should not move the decision, the one that moves it most.
+/// The kind that moves the decision most among those that should not move it.
 fn reactive(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let mut kinds = family(run.metrics, "evidence.invariance");
-    // The figure of both pads together would only repeat the worse of the two.
+    // The figure of both padding kinds together would only repeat the worse of the two.
     kinds.retain(|(kind, _)| *kind != "pad");
     let (kind, value) = lowest(&kinds, DRIFTING)?;
     let drift = 1.0 - without_noise(value, most_noise(run));
@@ -244,7 +245,7 @@ fn reactive(run: &EvidenceRun<'_>) -> Option<Weighted> {
             .name(SHOW_PLACES)
             .and(" shows which places of an array are read"),
     };
-    // What the swaps show rests on steady answers to the same evidence. If presentation moves a quarter of these
+    // Conclusions from swaps need stable answers to the same evidence. If presentation moves a quarter of these
     // answers, the reader should know that first.
     Some(Weighted::new(tone, 4.0 * drift, text))
 }
@@ -300,7 +301,7 @@ fn uneven(run: &EvidenceRun<'_>) -> Option<Weighted> {
         return None;
     }
     let least = values.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
-    // Of equal values the first is taken here too, so that the same run names the same case.
+    // Among equal values the first is used here too, so that the same run names the same case.
     let most = values.iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let text = Phrase::text(format!(
         "the cases differ: invariance is {:.2} in ",
@@ -334,7 +335,7 @@ fn unmeasured(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(tone, if both { 3.0 } else { 1.5 }, text))
 }
 
-/// The diagnosis that the samples are too few to tell one band from another.
+/// The diagnosis that there are too few samples to distinguish one band from another.
 fn wide(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let widths = [
         (SignalWords::Invariance, "evidence.invariance"),
@@ -358,7 +359,7 @@ fn wide(run: &EvidenceRun<'_>) -> Option<Weighted> {
     })
 }
 
-/// The smallest value below a limit; of equal values the first.
+/// The smallest value below a limit; among equal values the first.
 fn lowest<'a>(metrics: &[(&'a str, &Metric)], limit: f64) -> Option<(&'a str, f64)> {
     metrics
         .iter()
@@ -367,7 +368,7 @@ fn lowest<'a>(metrics: &[(&'a str, &Metric)], limit: f64) -> Option<(&'a str, f6
         .min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// What the decision did in the samples of some variants.
+/// How the decision reacted in the samples of some variants.
 #[derive(Default)]
 struct SampledDecisions {
     /// The number of samples that have a distance.
@@ -376,7 +377,7 @@ struct SampledDecisions {
     moved: usize,
     /// The number of cases that have such samples.
     cases: usize,
-    /// The number of those cases in which no sample moved.
+    /// The number of cases in which the decision did not move in any sample.
     still: usize,
 }
 

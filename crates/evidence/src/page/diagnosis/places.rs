@@ -1,18 +1,18 @@
-//! What the places in a list show: whether only a part of it is read.
+//! The conclusions from the positions in a list: whether only a part of the list is used.
 
 use super::Weighted;
 use crate::page::EvidenceRun;
 use crate::places;
 use kelvin_page::{Phrase, Tone};
 
-/// Such a part explains what the other figures show, and says where to look, so that it comes first.
+/// An unused part explains the other figures and shows where to search for the cause, so it comes first.
 const WEIGHT: f64 = 5.0;
 
-/// The diagnosis for every list of which only a part is read.
+/// The diagnosis for every list of which only a part is used.
 pub(super) fn parts(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     let seen = places::seen(run.cases, run.governing_types);
     let parts = seen.iter().filter_map(|(list, seen)| {
-        // What a conversation shows is told with what the swaps show of it.
+        // If the list is a conversation, its results are reported together with the results for turns.
         let part = seen.part().filter(|_| !seen.are_turns)?;
         let end = if part.at_the_end { "last" } else { "first" };
         let text = match part.count {

@@ -1,4 +1,4 @@
-//! What the turns of a conversation show: whether what was said before is still known.
+//! The conclusions from the turns of a conversation: whether the pipeline still knows the earlier turns.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use crate::page::standing::Standing;
 use crate::turns::{self, TurnTrial};
 use kelvin_page::{Phrase, Tone, counted};
 
-/// A turn that is not heard explains what the other figures show, and says where to look, so that it comes first.
+/// A turn that is ignored explains the other figures and shows where to search for the cause, so it comes first.
 const WEIGHT: f64 = 5.0;
-/// Next to one answer everywhere, which may have this cause.
+/// The weight if there is also the diagnosis of one constant answer, which may have this cause.
 const BESIDE_CONSTANT: f64 = 1.9;
-/// From so many answers in so many cases on something is told.
+/// With at least this many answers in this many cases, there is a diagnosis.
 const ANSWERS: usize = 8;
 const CASES: usize = 3;
-/// What a turn says that moves the decision at most this often is not heard.
+/// A turn is ignored if its content moves the decision at most this often.
 const UNHEARD: f64 = 0.05;
 
-/// The diagnosis for a pipeline that forgets, or passes over, what was said in some turns.
+/// The diagnosis for a pipeline that forgets or ignores some turns.
 pub(super) fn unheard(run: &EvidenceRun<'_>, standing: Option<Standing>) -> Option<Weighted> {
     let most = run.cases.values().map(turns::count).max()?;
     if most < 2 {
@@ -64,7 +64,7 @@ pub(super) fn unheard(run: &EvidenceRun<'_>, standing: Option<Standing>) -> Opti
     Some(Weighted::new(Tone::Alarm, WEIGHT, Phrase::text(text)))
 }
 
-/// Whether enough is known of some turns, and hardly any of it moved the decision.
+/// Whether enough is known about some turns, and they hardly ever moved the decision.
 fn is_unheard(trials: &[&TurnTrial<'_>]) -> bool {
     let cases: BTreeSet<&str> = trials.iter().map(|one| one.case).collect();
     trials.len() >= ANSWERS && cases.len() >= CASES && share(trials) <= UNHEARD

@@ -1,4 +1,4 @@
-//! What the changes within a rule show: whether the pipeline reads the values in it.
+//! The conclusions from the changes within a rule: whether the pipeline uses the values in it.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const STILL: f64 = 0.10;
 const STILL_UP_TO: f64 = 0.35;
 
 /// The diagnosis that whole swaps of a unit move the decision, but other conditions in the same unit do not: the
-/// decision may follow the words around the conditions.
+/// decision may depend on the words around the conditions.
 pub(super) fn conditions(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let content = run.metrics.get("evidence.content_effect")?.value?;
     let condition = run.metrics.get("evidence.sensitivity_condition")?;
@@ -34,8 +34,8 @@ pub(super) fn conditions(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Alarm, 0.9, Phrase::text(text)))
 }
 
-/// The diagnosis that other numbers, comparators and opposites leave the decision as it is, although whole swaps of the
-/// same type move it. Where whole swaps move nothing either, another diagnosis names the type.
+/// The diagnosis that other numbers, comparators and opposites do not move the decision, although whole swaps of the
+/// same type do. If whole swaps do not move it either, another diagnosis names the type.
 pub(super) fn mechanical(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let types = run.governing_types.iter().map(String::as_str);
     let moving: BTreeSet<&str> = types
@@ -66,7 +66,7 @@ pub(super) fn mechanical(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Alarm, 0.8, text))
 }
 
-/// Whether a figure of changes that ought to move the decision is surely near 0.
+/// Whether a figure of changes that should move the decision is certainly close to 0.
 fn is_still(metric: &Metric) -> bool {
     metric.value.is_some_and(|value| value < STILL)
         && metric

@@ -1,4 +1,4 @@
-//! Checks whether the text around a number allows it to be an amount.
+//! Checks whether a number can be an amount, judging by the text around it.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::units::{counts, is_unit};
 use super::{MASK, is_currency, is_dash, is_year};
 use crate::perturb::sentence::words;
 
-/// Whether the text around a token allows it to be an amount.
+/// Whether a token can be an amount, judging by the text around it.
 pub(super) fn is_amount_between(text: &str, token: &Range<usize>) -> bool {
     let (before, after) = (&text[..token.start], &text[token.end..]);
     let bare = before.trim_end_matches(is_currency);
@@ -37,7 +37,8 @@ fn is_free_before(before: &str, after: &str, money: bool) -> bool {
             }
         },
         '+' => is_gain(rest, after),
-        // A space between digits that form no group: a phone number, or an account number.
+        // Groups of digits that are separated by a space but have the wrong length: a phone number, or an account
+        // number.
         ' ' => !rest.ends_with(|c: char| c.is_ascii_digit()),
         '[' | '#' | '№' | '§' | '¶' | '@' | '/' | '\\' | '_' | '.' | '^' => false,
         '\'' | '’' => false,
@@ -45,8 +46,7 @@ fn is_free_before(before: &str, after: &str, money: bool) -> bool {
     }
 }
 
-/// Whether a plus sign before a number says by how much something grew; otherwise the number is the country code of a
-/// phone number.
+/// Whether a plus sign before a number marks an increase; otherwise the number is the country code of a phone number.
 fn is_gain(before: &str, after: &str) -> bool {
     let opens = before
         .chars()

@@ -1,4 +1,4 @@
-//! Numbers that name something: "Section 3", "seat 14C", "Windows 11", "0150 Oslo", "4 May".
+//! Numbers that are a part of a name: "Section 3", "seat 14C", "Windows 11", "0150 Oslo", "4 May".
 
 use std::ops::Range;
 
@@ -6,8 +6,7 @@ use super::limits::{is_measured, is_percentage};
 use super::{MASK, is_currency};
 use crate::perturb::sentence::words;
 
-/// After one of these words, the word before the number is an ordinary noun and no label, and the number counts
-/// something else.
+/// After one of these words, the word before the number is an ordinary noun, not a label, and the number is a count.
 const DETERMINERS: &[&str] = &[
     "a", "an", "any", "each", "every", "last", "next", "past", "per", "previous", "this",
 ];
@@ -39,7 +38,7 @@ pub(super) fn is_label(text: &str, token: &Range<usize>, labels: &[String]) -> b
     if !between && !is_named_by(word, labels) {
         return false;
     }
-    // The numbers in "per patient 2 hours", "must order 5 readings" and "in case 3 or more" are amounts and no labels.
+    // The numbers in "per patient 2 hours", "must order 5 readings" and "in case 3 or more" are amounts, not labels.
     let second = second.to_lowercase();
     let is_second = |words: &[&str]| words.contains(&&*second);
     let free = is_second(DETERMINERS)
@@ -49,12 +48,12 @@ pub(super) fn is_label(text: &str, token: &Range<usize>, labels: &[String]) -> b
     !free
 }
 
-/// Whether a list of labels that ends at `end` continues up to a further number.
+/// Whether a list of labels that ends at `end` continues up to another number.
 pub(super) fn continues(text: &str, end: usize, token: &Range<usize>) -> bool {
     goes_on(&text[end..token.start]) && !is_measured(text, token)
 }
 
-/// Whether a number is a name by itself, or a part of one.
+/// Whether a number is a name, or a part of a name.
 pub(super) fn is_code(text: &str, token: &Range<usize>) -> bool {
     let (before, after) = (&text[..token.start], &text[token.end..]);
     let number = &text[token.clone()];
@@ -70,7 +69,7 @@ const fn is_gap(c: char) -> bool {
     matches!(c, MASK | ' ' | '\t' | '\n' | '\r' | '\u{a0}' | '\u{202f}')
 }
 
-/// The words of a text from its end to its beginning, as they are written.
+/// The words of a text in reverse order, in their original spelling.
 struct Backwards<'a>(&'a str);
 
 impl<'a> Iterator for Backwards<'a> {
@@ -99,7 +98,7 @@ fn is_named_by(word: &str, labels: &[String]) -> bool {
     })
 }
 
-/// The plural of a label that does not just take an `s`: category, appendix, class.
+/// The plural of a label that does not just get an `s`: category, appendix, class.
 fn plural_of(label: &str) -> String {
     match label {
         _ if label.ends_with('y') => format!("{}ies", &label[..label.len() - 1]),
@@ -118,7 +117,7 @@ fn goes_on(between: &str) -> bool {
     )
 }
 
-/// Whether the next word is a plural, so that the number says how many of something there are.
+/// Whether the next word is a plural, so that the number counts it.
 fn is_plural(after: &str) -> bool {
     let next = words(after).into_iter().next();
     next.is_some_and(|word| {
@@ -128,7 +127,8 @@ fn is_plural(after: &str) -> bool {
     })
 }
 
-/// Whether the text before a number makes it the number of a place: "as set out in 4.2".
+/// Whether the text before a number makes it a reference to a part of a document: "as set out in
+/// 4.2".
 fn refers(before: &str, text: &str, token: &Range<usize>) -> bool {
     const TO_A_PLACE: &[&str] = &[
         "see",
@@ -157,10 +157,10 @@ fn refers(before: &str, text: &str, token: &Range<usize>) -> bool {
     ends(ALWAYS) || (dotted && ends(TO_A_PLACE))
 }
 
-/// Whether the word right before a number is a name that the number belongs to, such as that of a product, a street or
-/// a grade. At the beginning of a sentence, a name cannot be told from another word, so it does not count.
+/// Whether the word right before a number is a name that includes the number, such as the name of a product, a street
+/// or a grade. At the beginning of a sentence, a name cannot be distinguished from another word, so it does not count.
 fn is_named(before: &str, after: &str, number: &str) -> bool {
-    /// Measures, which some forms write with a capital: "Credit Score 640".
+    /// Measures that some forms write with a capital letter: "Credit Score 640".
     const MEASURES: &[&str] = &[
         "age",
         "amount",
@@ -282,7 +282,7 @@ fn is_in_street(after: &str) -> bool {
     })
 }
 
-/// Whether a month follows, or further days and then a month: "4, 5 and 6 May".
+/// Whether a month follows, or more days and then a month: "4, 5 and 6 May".
 fn is_day(after: &str) -> bool {
     let mut rest = after;
     loop {

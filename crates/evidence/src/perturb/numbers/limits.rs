@@ -1,4 +1,4 @@
-//! The limits within which an amount may change: shares stay shares, and the sides of a range keep their order.
+//! The limits for changing an amount: percentages stay below 100, and the ends of a range keep their order.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use super::units::{counts, is_unit};
 use super::{MASK, is_currency, is_dash, value};
 use crate::perturb::sentence::words;
 
-/// A number that measures something, and the limits that it must stay within.
+/// A number with a unit of measure or a counted noun, and its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::perturb) struct Amount {
-    /// The digits with the marks between them.
+    /// The range of the digits, including the separators between them.
     pub(in crate::perturb) range: Range<usize>,
     /// The new number must be greater than this.
     above: f64,
@@ -24,14 +24,14 @@ impl Amount {
         value > self.above && value <= self.most
     }
 
-    /// The same amount, in a longer text in which this text begins at `start`.
+    /// The same amount, relative to a longer text in which this text begins at `start`.
     pub(super) fn after(mut self, start: usize) -> Self {
         self.range = start + self.range.start..start + self.range.end;
         self
     }
 }
 
-/// The amounts at these places. "4" in "3 out of 4" is not an amount of its own: it only says what "3" is a part of.
+/// The amounts at the given positions. "4" in "3 out of 4" is not a separate amount: it is only the whole for "3".
 pub(super) fn limited(text: &str, found: &[Range<usize>]) -> Vec<Amount> {
     let number = |range: &Range<usize>| value(&text[range.clone()]);
     let mut amounts: Vec<Amount> = found
@@ -54,7 +54,7 @@ pub(super) fn limited(text: &str, found: &[Range<usize>]) -> Vec<Amount> {
             amounts[left].most = amounts[left].most.min(whole);
             is_whole[right] = true;
         } else if part < whole && is_range(&text[..found[left].start], between) {
-            // The sides of a range must stay different.
+            // The ends of a range must stay different.
             amounts[left].most = amounts[left].most.min(whole * (1.0 - 1e-9));
             amounts[right].above = part;
         }
@@ -65,7 +65,7 @@ pub(super) fn limited(text: &str, found: &[Range<usize>]) -> Vec<Amount> {
         .collect()
 }
 
-/// Whether a sign or a word beside the number says what it measures.
+/// Whether a symbol or a word next to the number says what it measures.
 pub(super) fn is_measured(text: &str, range: &Range<usize>) -> bool {
     let (before, after) = (&text[..range.start], &text[range.end..]);
     before.ends_with(is_currency)
@@ -89,10 +89,10 @@ pub(super) fn is_percentage(after: &str) -> bool {
             .any(|word| after.starts_with(word))
 }
 
-/// The largest value that a number can have in its context: 100 for a percentage, 24 for the hours of a day. A number
-/// that already is above such a limit cannot mean this, so the limit does not apply.
+/// The largest value that a number can have in its context: 100 for a percentage, 24 for the hours of a day. If a
+/// number is already above such a limit, it has another meaning, so the limit does not apply.
 fn ceiling(text: &str, range: &Range<usize>) -> f64 {
-    /// What is counted, the period in which it is counted, and how many of it the period has.
+    /// A counted unit, the period in which it is counted, and how many of the units the period has.
     const PERIODS: &[(&str, &str, f64)] = &[
         ("minutes", "hour", 60.0),
         ("hours", "day", 24.0),
@@ -161,7 +161,7 @@ fn is_share(between: &str, measured: bool) -> bool {
     }
 }
 
-/// Whether the text before a number makes it a whole of which a part is given in words: "two of 5".
+/// Whether the text before a number makes it the whole for a part in words: "two of 5".
 fn is_whole_of_words(before: &str) -> bool {
     const PARTS: &[&str] = &[
         "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
@@ -177,7 +177,7 @@ fn is_whole_of_words(before: &str) -> bool {
     let last: Vec<&str> = last.iter().map(String::as_str).collect();
     let parts = |word: &str| PARTS.contains(&word);
     match last.as_slice() {
-        // The words go backwards from the number; the empty one stands for the white space right before it.
+        // The words are in reverse order from the number; the empty word stands for the white space right before it.
         ["", "of", "out", part] | ["", "of" | "in", part, ..] => parts(part),
         [
             "",
@@ -198,7 +198,7 @@ fn is_range(before: &str, between: &str) -> bool {
     }
     let plain = plain.trim_start_matches(['%', ' ', '°']);
     let mut words: Vec<&str> = plain.split_whitespace().collect();
-    // The left side may have its own unit: "from 5 kg to 10 kg".
+    // The left end may have its own unit: "from 5 kg to 10 kg".
     if let [unit, _] = words.as_slice()
         && (is_unit(unit) || counts("", &format!(" {unit}")) || is_percentage(unit))
     {

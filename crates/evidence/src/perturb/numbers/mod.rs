@@ -1,7 +1,7 @@
-//! Finds the amounts of a text, and what each of them may become.
+//! Finds the amounts of a text, and possible replacements for each.
 //!
-//! An amount is a number that measures something. Dates, times, versions, ordinals, labels such as "Section 3", list
-//! numbers, identifiers, post codes and phone numbers are not amounts.
+//! An amount is a number that measures or counts something. Dates, times, versions, ordinals, labels such as "Section
+//! 3", list numbers, identifiers, post codes and phone numbers are not amounts.
 
 mod around;
 mod label;
@@ -18,8 +18,8 @@ pub(super) use limits::Amount;
 use style::{NumberStyle, is_grouping_mark, value};
 pub(super) use style::{over, times};
 
-/// The amounts of a block of masked text: their digits with the marks between them, without sign,
-/// currency and unit.
+/// The amounts of a block of masked text: their digits with the separators between them, without sign, currency and
+/// unit.
 pub(super) fn amounts(masked: &str, block: Range<usize>, labels: &[String]) -> Vec<Amount> {
     let text = &masked[block.clone()];
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn amounts(masked: &str, block: Range<usize>, labels: &[String]) -> V
         .collect()
 }
 
-/// Whether a mark can stand between the digits of one number, date or range.
+/// Whether a character can be between the digits of one number, date or range.
 fn is_joint(c: char) -> bool {
     is_grouping_mark(c) || is_dash(c) || matches!(c, ':' | '/' | '_')
 }
@@ -70,7 +70,7 @@ fn is_currency(c: char) -> bool {
     "$€£¥₹₩₽₺₴₪฿¢".contains(c)
 }
 
-/// The token around a digit: everything from that digit on that belongs to it.
+/// The token that begins at a digit: all characters from there on that belong together.
 fn token(text: &str, start: usize) -> Range<usize> {
     let mut start = start;
     let before = &text[..start];
@@ -97,7 +97,7 @@ fn token(text: &str, start: usize) -> Range<usize> {
     start..end
 }
 
-/// The numbers of a token: one, or the two sides of a range; none where the token is something else.
+/// The numbers of a token: one, or the two ends of a range; none if the token is not a number or a range.
 fn parts(token: &str) -> Vec<Range<usize>> {
     if NumberStyle::of(token).is_some() {
         let whole = (!is_identifier(token)).then_some(0..token.len());
@@ -117,8 +117,8 @@ fn parts(token: &str) -> Vec<Range<usize>> {
     vec![0..at, token.len() - right.len()..token.len()]
 }
 
-/// Whether a number is an identifier: people group the digits of large amounts, so a long row of digits without marks
-/// names something and does not count it.
+/// Whether a number is an identifier: people group the digits of large amounts, so a long sequence of digits without
+/// separators is a name and not a count.
 fn is_identifier(number: &str) -> bool {
     number.len() >= 8 && number.bytes().all(|b| b.is_ascii_digit())
 }

@@ -1,13 +1,13 @@
-//! How a number is written, and its multiples and fractions in the same style.
+//! Recognises the format of a number, and computes multiples and fractions in the same format.
 
-/// A number times an integer, in the same style: with as many decimals and the same grouping. None where the text is
-/// not a number.
+/// A number times an integer, in the same format: with as many decimals and the same grouping. None if the text is not
+/// a number.
 pub(in crate::perturb) fn times(number: &str, factor: u32) -> Option<String> {
     let style = NumberStyle::of(number)?;
     Some(style.written(number, multiply(&digits(number), factor)))
 }
 
-/// A number divided by an integer, in the same style and rounded down to as many decimals. None where the text is not a
+/// A number divided by an integer, in the same format and rounded down to as many decimals. None if the text is not a
 /// number.
 pub(in crate::perturb) fn over(number: &str, divisor: u32) -> Option<String> {
     let style = NumberStyle::of(number)?;
@@ -18,7 +18,7 @@ fn digits(number: &str) -> String {
     number.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// How a number is written.
+/// The format of a number.
 pub(super) struct NumberStyle {
     /// The decimal mark.
     point: Option<char>,
@@ -26,12 +26,12 @@ pub(super) struct NumberStyle {
     decimals: usize,
     /// Whether there is no digit before the decimal mark.
     bare_point: bool,
-    /// The mark between groups, and the length of the groups before the last one: 3, or 2 in India.
+    /// The separator between groups, and the length of the groups before the last one: 3, or 2 in India.
     group: Option<(char, usize)>,
 }
 
 impl NumberStyle {
-    /// Writes digits in this style, to replace the digits of a number of this style.
+    /// Writes digits in this format, to replace the digits of a number with this format.
     fn written(&self, number: &str, digits: String) -> String {
         let mut digits = digits;
         while digits.len() < number.bytes().filter(u8::is_ascii_digit).count() {
@@ -53,7 +53,7 @@ impl NumberStyle {
         out
     }
 
-    /// The style of a number; none where the text is something else.
+    /// The format of a number; none if the text is not a number.
     pub(super) fn of(number: &str) -> Option<Self> {
         let marks: Vec<(usize, char)> = number
             .char_indices()
@@ -81,7 +81,7 @@ impl NumberStyle {
         let group = grouping(whole, last == ',');
         let plausible = match last {
             '.' => group.is_some_and(|(mark, _)| mark != '.') || marks.len() == 1,
-            // "1,2345" is neither grouped digits nor a number with a decimal comma that anybody would write.
+            // "1,2345" is neither grouped digits nor a usual number with a decimal comma.
             ',' => {
                 group.is_some_and(|(mark, _)| mark != ',')
                     || (marks.len() == 1 && decimals <= 2 && !whole.is_empty())
@@ -97,8 +97,7 @@ impl NumberStyle {
     }
 }
 
-/// The grouping of a whole number: one mark throughout, groups of three, or of two before the last
-/// three.
+/// The grouping of a whole number: one separator throughout, and groups of three, or of two before the last three.
 fn grouping(whole: &str, one_point: bool) -> Option<(char, usize)> {
     let mark = whole.chars().find(|c| !c.is_ascii_digit())?;
     if !is_grouping_mark(mark) {
@@ -168,7 +167,7 @@ fn divide(digits: &str, divisor: u32) -> String {
     quotient.collect()
 }
 
-/// Whether a mark groups digits or separates the decimals.
+/// Whether a character groups digits or separates the decimals.
 pub(super) fn is_grouping_mark(c: char) -> bool {
     matches!(
         c,

@@ -1,9 +1,9 @@
-//! Words and signs beside a number that say what it counts or measures.
+//! Words and symbols next to a number that say what it counts or measures.
 
 use super::is_dash;
 use crate::perturb::sentence::words;
 
-/// Whether the words beside a number say what it counts.
+/// Whether the words next to a number say what it counts.
 pub(super) fn counts(before: &str, after: &str) -> bool {
     const COUNTED: &[&str] = &[
         "calls",

@@ -1,4 +1,4 @@
-//! Flips phrases to their opposites, all at once or one by one, in such a way that a second flip gives the text back.
+//! Flips phrases to their opposites, all at once or one by one, so that a second flip restores the text.
 
 mod occurrence;
 mod role;
@@ -11,7 +11,7 @@ use super::sentence::words;
 use crate::cases::prose::MASK;
 use crate::words::Words;
 
-/// Pairs of opposites, prepared for looking up.
+/// Pairs of opposites, prepared for lookup.
 pub(super) struct Flipper {
     /// The opposites by phrase; a phrase is in lower case, with one space between its words.
     opposites: BTreeMap<String, Opposite>,
@@ -27,14 +27,14 @@ struct Opposite {
     guard: PhraseGuard,
 }
 
-/// Where a phrase counts as one of a pair; elsewhere it means something else.
+/// The condition under which a phrase counts as part of a pair; elsewhere it has another meaning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PhraseGuard {
     Anywhere,
     BeforeNumber,
-    /// The phrase is what is decided: "approve", "denial".
+    /// The phrase is an outcome: "approve", "denial".
     Outcome,
-    /// The phrase is what a sentence says of its subject: "are met", "is valid".
+    /// The phrase is the state of a subject: "are met", "is valid".
     State,
 }
 
@@ -75,7 +75,7 @@ impl Flipper {
         }
     }
 
-    /// The edits that flip a block of masked text; none if a second flip would not give the text back.
+    /// The edits that flip a block of masked text; none if a second flip would not restore the text.
     pub(super) fn flip(&self, masked: &str, block: Range<usize>) -> Edits {
         let text = &masked[block.clone()];
         let edits = self.edits(text);
@@ -86,8 +86,8 @@ impl Flipper {
         shifted(edits, block.start)
     }
 
-    /// The flips of a block of masked text, one by one and each with the article before it corrected. A flip is left
-    /// out if a second flip would not give the text back.
+    /// The flips of a block of masked text, one by one, each with the article before it corrected. A flip is left out
+    /// if a second flip would not restore the text.
     pub(super) fn flip_each(&self, masked: &str, block: Range<usize>) -> Vec<Edits> {
         let text = &masked[block.clone()];
         self.single(text)
@@ -102,7 +102,7 @@ impl Flipper {
             .collect()
     }
 
-    /// The flips of a text, one by one and each with the article before it corrected.
+    /// The flips of a text, one by one, each with the article before it corrected.
     fn single(&self, text: &str) -> Vec<Edits> {
         let mended = |edit: (Range<usize>, String)| {
             let article = mended_article(text, edit.0.start, &edit.1);
@@ -111,7 +111,7 @@ impl Flipper {
         self.edits(text).into_iter().map(mended).collect()
     }
 
-    /// The edits of one pass from left to right, with the longest phrase tried first at each word.
+    /// The edits of one pass from left to right; at each word the longest phrase is tried first.
     fn edits(&self, text: &str) -> Edits {
         let tokens = tokens(text);
         let mut edits = Edits::new();
@@ -163,7 +163,7 @@ impl Flipper {
     }
 }
 
-/// The edits of a text, in a longer text in which it begins at `start`.
+/// The edits of a text, relative to a longer text in which it begins at `start`.
 fn shifted(edits: Edits, start: usize) -> Edits {
     let shift =
         |(range, new): (Range<usize>, String)| (start + range.start..start + range.end, new);
@@ -174,7 +174,7 @@ fn lower<'a>(words: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
     words.into_iter().map(|word| word.to_lowercase()).collect()
 }
 
-/// Words, and runs of signs.
+/// Words, and sequences of symbols.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut tokens = words(text);
     let mut run: Option<Range<usize>> = None;
@@ -193,7 +193,8 @@ const fn is_sign(c: char) -> bool {
     matches!(c, '<' | '>' | '=' | '≥' | '≤' | '⩾' | '⩽')
 }
 
-/// The words of a phrase in lower case with one space between them; none where anything else stands between the words.
+/// The words of a phrase in lower case with one space between them; none if the text between the words is not white
+/// space.
 fn key(text: &str, phrase: &[Range<usize>]) -> Option<String> {
     let mut key = String::new();
     let mut end = None;
@@ -211,8 +212,8 @@ fn key(text: &str, phrase: &[Range<usize>]) -> Option<String> {
     Some(key)
 }
 
-/// Whether a sign compares what stands on its two sides. An arrow, a tag or an operator of a programming language does
-/// not; a phrase of words needs no such check.
+/// Whether a symbol is a comparison of its two sides. An arrow, a tag or an operator of a programming language is not;
+/// a phrase of words needs no such check.
 fn is_sign_free(text: &str, range: &Range<usize>) -> bool {
     if !text[range.clone()].starts_with(is_sign) {
         return true;
@@ -239,8 +240,7 @@ fn begins_with_number(after: &str) -> bool {
             }))
 }
 
-/// The opposite, with capitals and white space like those of the phrase; none where the phrase uses them in a way of
-/// its own.
+/// The opposite, with the capitals and the white space of the phrase; none if the phrase uses them in an unusual way.
 fn rewritten(phrase: &str, opposite: &str) -> Option<String> {
     let dressed = match Dress::of(phrase)? {
         Dress::Lower => opposite.to_owned(),
@@ -255,7 +255,7 @@ fn rewritten(phrase: &str, opposite: &str) -> Option<String> {
     if gaps(phrase) == gaps(&dressed) {
         return Some(with_gaps_of(phrase, &dressed));
     }
-    // If the number of words changes, a line end or a wide space could not be put back.
+    // If the number of words changes, a line break or a wide space could not be restored.
     let plain = phrase
         .split(' ')
         .all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
@@ -302,7 +302,7 @@ impl Dress {
     }
 }
 
-/// A word with its first letter as a capital.
+/// A word with a capital first letter.
 fn capitalised(word: &str) -> String {
     let mut chars = word.chars();
     chars
@@ -311,8 +311,8 @@ fn capitalised(word: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The article before a place of a text, in the form that it needs before this new word; none where there is no
-/// article, or where the present one fits.
+/// The article before a position in a text, in the form for this new word; none if there is no article, or if it
+/// already has that form.
 pub(super) fn mended_article(
     text: &str,
     place: usize,
@@ -339,7 +339,7 @@ pub(super) fn mended_article(
     Some((head.len() - article.len()..head.len(), new))
 }
 
-/// Whether a word is pronounced with a vowel at its beginning.
+/// Whether the pronunciation of a word begins with a vowel.
 fn begins_with_vowel(word: &str) -> bool {
     const SILENT: &[&str] = &["heir", "honest", "honor", "honour", "hour"];
     const CONSONANT: &[&str] = &["eu", "one", "once", "uni", "use", "usa", "usu", "uti"];

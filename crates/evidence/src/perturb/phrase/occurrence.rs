@@ -1,4 +1,4 @@
-//! The place of a phrase in its sentence.
+//! The position of a phrase in its sentence.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(super) struct Occurrence<'a> {
     pub(super) at: Range<usize>,
 }
 
-/// Adverbs that can stand between an auxiliary and the phrase that it belongs to.
+/// Adverbs that can be between an auxiliary and its phrase.
 const ADVERBS: &[&str] = &[
     "not",
     "already",
@@ -38,7 +38,7 @@ const CLAUSES: &[&str] = &[
     "before", "once", "provided", "since",
 ];
 
-/// Words that can stand right behind a verb, a participle or a noun, if that has no noun after it.
+/// Words that can come right after a verb, a participle or a noun, if no noun follows.
 const FOLLOWERS: &[&str] = &[
     "all",
     "any",
@@ -131,7 +131,7 @@ impl Occurrence<'_> {
         self.word(self.at.start)
     }
 
-    /// The text between a token and the one before it, without markup.
+    /// The text between a token and the previous one, without markup.
     pub(super) fn gap(&self, token: usize) -> &str {
         let start = token.checked_sub(1).map_or(0, |last| self.tokens[last].end);
         let end = self
@@ -173,7 +173,7 @@ impl Occurrence<'_> {
         words.take_while(|word| !CLAUSES.contains(&&**word))
     }
 
-    /// The auxiliary before the phrase, if only adverbs stand between them.
+    /// The auxiliary before the phrase, if only adverbs are between them.
     pub(super) fn auxiliary(&self) -> Option<usize> {
         let mut negated = None;
         for token in (0..self.at.start).rev() {

@@ -1,10 +1,10 @@
-//! Whether a word decides something in its sentence. The same word is an outcome in "deny the claim" and not one in
-//! "the patient denies chest pain"; a word that could be either is left alone.
+//! Whether a word decides something in its sentence. The same word is an outcome in "deny the claim" but not in "the
+//! patient denies chest pain"; an ambiguous word is not changed.
 
 use super::occurrence::Occurrence;
 
-/// A subject with one of these words is only a part of something, and the opposite may be just as true of it: where
-/// some conditions are met, some may be unmet.
+/// A subject with one of these words is only a part of the whole, and the opposite may also be true of it: if some
+/// conditions are met, others may be unmet.
 const PARTS: &[&str] = &[
     "some",
     "several",
@@ -21,7 +21,7 @@ const PARTS: &[&str] = &[
     "either",
 ];
 
-/// Numbers that mean a part where they begin a clause: "two of them", but not "a deposit of two months".
+/// Numbers that mean a part at the beginning of a clause: "two of them", but not "a deposit of two months".
 const NUMBERS: &[&str] = &[
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
 ];
@@ -31,7 +31,7 @@ const BOUNDS: &[&str] = &[
     "at", "least", "only", "exactly", "than", "no", "not", "just", "about",
 ];
 
-/// People who can dispute something: "denies" after one of these words is not an outcome.
+/// People who can dispute a statement: "denies" after one of these words is not an outcome.
 const PERSONS: &[&str] = &[
     "patient",
     "pt",
@@ -62,8 +62,8 @@ const PERSONS: &[&str] = &[
     "contractor",
 ];
 
-/// Things that are passed or failed. Without one of these words, "pass" and "fail" mean something else: time passes, and
-/// pumps fail.
+/// Things that are passed or failed. Without one of these words, "pass" and "fail" have another meaning: time passes,
+/// and pumps fail.
 const TESTS: &[&str] = &[
     "assessment",
     "audit",
@@ -96,7 +96,7 @@ const JOINTS: &[&str] = &[
 ];
 
 impl Occurrence<'_> {
-    /// Whether the phrase says what is decided.
+    /// Whether the phrase is an outcome.
     pub(super) fn is_outcome(&self, opposite: &str) -> bool {
         if self.is_left_open(opposite) {
             return false;
@@ -117,9 +117,9 @@ impl Occurrence<'_> {
         }
     }
 
-    /// Whether the phrase is what the sentence says of its subject.
+    /// Whether the phrase is the state of the sentence's subject.
     pub(super) fn is_state(&self, opposite: &str) -> bool {
-        /// States that decide something only where no word follows; in "is paid monthly" one follows.
+        /// States that are an outcome only if no word follows; in "is paid monthly" a word follows.
         const BARE: &[&str] = &[
             "available",
             "unavailable",
@@ -181,11 +181,11 @@ impl Occurrence<'_> {
         })
     }
 
-    /// Whether the subject before a verb is only a part of all there is.
+    /// Whether the subject of a verb is only a part of a whole.
     fn is_of_parts(&self, verb: usize) -> bool {
         let words: Vec<String> = self.clause(verb).collect();
         let not_all = words.windows(2).any(|pair| {
-            // The words go backwards from the verb.
+            // The words are in reverse order from the verb.
             ["all", "every", "each", "both"].contains(&&*pair[0]) && pair[1] == "not"
         });
         let is_number = |word: &String| {
@@ -205,13 +205,13 @@ impl Occurrence<'_> {
         (self.auxiliary().is_some() || perfect) && (adverb || self.has_no_noun_after())
     }
 
-    /// Whether the phrase stands for a decision without an auxiliary: "The board approved it", "Decision: approved";
-    /// not "an approved supplier".
+    /// Whether the phrase is a decision without an auxiliary: "The board approved it", "Decision: approved"; not "an
+    /// approved supplier".
     fn is_active(&self) -> bool {
         !self.follows_determiner() && self.has_no_noun_after()
     }
 
-    /// Whether the phrase is more than a person's denial that something is so.
+    /// Whether the phrase is a decision, and not just a person's denial of a fact.
     fn is_decided(&self) -> bool {
         let disputes = self
             .next()

@@ -1,4 +1,4 @@
-//! One look at all types: the status of each, and the verdict that follows.
+//! Makes one look at all types: the status of each, and the verdict that results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,35 +12,35 @@ use crate::look::GUARD;
 /// A case whose answers vary more than this on the base is left out.
 const UNSTEADY: f64 = 0.25;
 
-/// How many standard errors noisier a case must be on the head before it counts as lost to noise.
+/// How many standard errors noisier than on the base a case on the head must be to count as lost to noise.
 const CELL_Z: f64 = 2.3;
 
 /// The share of the steady cases that may be lost to noise.
 const CELLS: f64 = 0.10;
 
-/// A swap surely moves the decision if its probability to do so is at least this.
+/// A swap certainly moves the decision if its probability to do so is at least this.
 const FIRM: f64 = 0.98;
 
-/// The largest probability with which chance alone makes as many cases with such a swap.
+/// The largest probability with which chance alone produces as many cases with such a swap.
 const CHANCE: f64 = 0.01;
 
-/// A type that rises counts as new only if its share on the base was at most this.
+/// A type whose share rises counts as new only if its share on the base was at most this.
 const NEW_HAD: f64 = 0.03;
 
-/// How sure a gain must be to explain a drop, and the part of the drop that the gain must make up: for a new type,
-/// and for a type that decided before.
+/// How certain a gain must be to explain a drop, and which part of the drop it must explain: for a new type, and for a
+/// type that decided before.
 const LIKELY: f64 = 0.9;
 const NEW_SHARE: f64 = 1.0 / 3.0;
 const TRADE_SHARE: f64 = 0.5;
 
-/// A type is still followed if at least this many of its swaps are expected to move the decision. It is gone if at
-/// most this many are, or this part of them.
+/// A type is still followed if at least this many of its swaps are expected to move the decision. It is lost if at most
+/// this many are, or this part of them.
 const STILL: f64 = 1.0;
 const GONE: f64 = 0.5;
 const GONE_SHARE: f64 = 0.05;
 
-/// Where another type may rightly decide now, the loss must occur in at least this many cases, and at least this many
-/// swaps of each of two answers must be able to tell.
+/// If another type may rightly decide now, the loss must occur in at least this many cases, and for each of two answers
+/// at least this many swaps must be informative.
 const CASES: usize = 10;
 const TELL: usize = 6;
 
@@ -59,11 +59,11 @@ pub struct TypeFigures {
     /// How many swaps are expected to move the decision on the base, and in how many cases.
     pub firm: f64,
     pub(super) firm_cases: usize,
-    /// The share of swaps that moved the decision on the base; for numbers the part of the squared distances.
+    /// The share of swaps that moved the decision on the base; for numbers the share of the squared distances.
     pub had: f64,
-    /// The same share on the head.
+    /// The share of swaps that moved the decision on the head; for numbers the share of the squared distances.
     pub has: f64,
-    /// How much of that share is lost, net; negative where more is won.
+    /// How much of the share is lost, net; negative if more is won.
     pub drop: f64,
     /// How much may be lost.
     pub limit: f64,
@@ -75,12 +75,12 @@ pub struct TypeFigures {
     pub likely_loss: Option<f64>,
     pub(super) is_dropped: bool,
     pub(super) is_kept: bool,
-    /// Whether the share surely rose by more than the limit.
+    /// Whether the share certainly rose by more than the limit.
     pub(super) rises: bool,
     pub(super) won: Won,
 }
 
-/// How sure it is that a type gained a certain share.
+/// How certain it is that a type decides more than before.
 #[derive(Clone, Debug)]
 pub(super) enum Won {
     /// For classes: the states of the items.
@@ -109,17 +109,18 @@ impl Won {
 /// The figures of all types together after one look.
 #[derive(Clone, Debug)]
 pub(super) struct WholeSuite {
-    /// Whether any answer was seen to vary, on either side.
+    /// Whether answers were observed to vary, on either side.
     pub(super) is_noisy: bool,
-    /// The share of the steady cases of the base that noise has taken on the head.
+    /// The share of the base's steady cases that are lost to noise on the head.
     pub(super) lost_cells: f64,
     pub(super) is_constant_head: bool,
     pub(super) is_constant_base: bool,
-    /// For each type: whether swaps to at least two answers of the head could tell.
+    /// For each type: whether the swaps are informative for at least two answers of the head.
     pub(super) tells: Vec<bool>,
-    /// For each item: whether more answers would tell, on the base and on the head.
+    /// For each item: whether more answers would help to decide, on the base and on the head.
     pub(super) unsettled: (Vec<bool>, Vec<bool>),
-    /// For each item: whether more answers would tell on either side, or it moves the decision on one side only.
+    /// For each item: whether more answers would help to decide on either side, or whether it moves the decision on one
+    /// side only.
     pub(super) doubtful: Vec<bool>,
     /// The indices of the cases that are left out because their answers vary on the base.
     pub(super) unsteady: Vec<usize>,
@@ -146,28 +147,29 @@ pub enum Status {
 /// The verdict on a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeVerdict {
-    /// Not worse by more than is allowed.
+    /// The type is not worse by more than is allowed.
     Pass,
-    /// Less of the type decides, because a type that the base ignored decides now.
+    /// The type decides less often, because a type that the base ignored now decides.
     MadeRoom,
-    /// Worse.
+    /// It is worse.
     Regression,
-    /// The looks cannot tell.
+    /// The looks cannot decide.
     Open(OpenReason),
 }
 
 /// Why the verdict on a type is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenReason {
-    /// More is lost than may be, more likely than not, and more answers or cases would tell.
+    /// Probably more is lost than allowed, and more answers or cases would help to decide.
     Suspected,
-    /// A loss beyond the limit is not ruled out.
+    /// A loss beyond the limit cannot be excluded.
     Wide,
-    /// Another type rose as much, or may block this one: labels or an approval can decide.
+    /// The share of another type increased by the same amount, or another type may block this type: labels or an
+    /// approval can decide.
     Trade,
     /// Too many cases became unsteady on the head.
     Noise,
-    /// Only answers that no case has keep the type from being lost.
+    /// The type counts as not lost only because of answers that no case has.
     Strays,
 }
 
@@ -192,7 +194,7 @@ impl SuiteLook {
     }
 }
 
-/// Looks once. `more_base`: whether the base was run so seldom that it must be run again first.
+/// Makes one look. `more_base`: whether the base has so few runs that it must be run again first.
 pub(super) fn look(suite: &SwapSuite, rules: &SuiteRules<'_>, more_base: bool) -> SuiteLook {
     let (types, whole) = match &suite.answers {
         Answers::Classes(base, head) => classes(suite, (base, head), rules),
@@ -213,7 +215,7 @@ pub(super) fn look(suite: &SwapSuite, rules: &SuiteRules<'_>, more_base: bool) -
     }
 }
 
-/// The figures of answers that are equal or not.
+/// The figures for answers that are either equal or not.
 fn classes(
     suite: &SwapSuite,
     (base, head): (&SuiteSide<u32>, &SuiteSide<u32>),
@@ -296,7 +298,7 @@ fn is_settled(chance: f64) -> bool {
     chance <= SETTLED || chance >= 1.0 - SETTLED
 }
 
-/// Whether another run may tell more about an item, by the probabilities that it moves the decision on both sides.
+/// Whether another run may help to decide about an item, by the probabilities that it moves the decision on both sides.
 fn is_doubtful(base: f64, head: f64) -> bool {
     !is_settled(base) || !is_settled(head) || (base > 0.5) != (head > 0.5)
 }
@@ -316,7 +318,7 @@ fn pair(
     (of(base), of(head))
 }
 
-/// Both sides with the estimate of their noise.
+/// Both sides, with estimates of their noise.
 struct NoisySides<'s> {
     suite: &'s SwapSuite,
     base: (&'s SuiteSide<u32>, &'s UsualAnswers),
@@ -358,7 +360,7 @@ impl NoisySides<'_> {
         firm_cases.sort_unstable();
         firm_cases.dedup();
         let count = |moved: &[f64]| moved.iter().filter(|chance| **chance > 0.5).count();
-        // One noisy run may be lucky, unless there is no swap that another run could change.
+        // A noisy single run may be lucky, unless there is no swap that another run could change.
         let mut pairs = base.iter().zip(&head);
         let agrees = |(base, head): (&f64, &f64)| !is_doubtful(*base, *head);
         let may_pass = !self.is_noisy || self.head.0.draws > 1 || pairs.all(agrees);
@@ -384,7 +386,7 @@ impl NoisySides<'_> {
         (figures, (base, head))
     }
 
-    /// Whether more cases have a surely moving item than wrong usual answers and lucky runs would produce.
+    /// Whether more cases have a certainly moving item than wrong usual answers and lucky runs would produce.
     fn is_beyond_chance(
         &self,
         places: &[usize],
@@ -411,7 +413,7 @@ impl NoisySides<'_> {
             let runs = most_runs[case];
             let need = (0.8 * runs as f64).ceil() as usize;
             let unlucky: f64 = (need..=runs).map(|x| binomial(runs, x, own.e[case])).sum();
-            // Two runs that agree are no proof, but four in a row are one.
+            // Two runs that agree are no proof, but four in a row are.
             let weight = if runs > 2 { 1.0 } else { 0.1 };
             let wrong = wrong_own(own.e[case], own.count[case]);
             by_luck += (wrong + swaps[case] as f64 * unlucky * weight).min(1.0);
@@ -420,7 +422,7 @@ impl NoisySides<'_> {
     }
 }
 
-/// The probability of fewer than so many events of a Poisson distribution.
+/// The probability of fewer than `count` events in a Poisson distribution.
 fn poisson_below(count: usize, mean: f64) -> f64 {
     let mut term = (-mean).exp();
     let mut sum = 0.0;
@@ -431,7 +433,7 @@ fn poisson_below(count: usize, mean: f64) -> f64 {
     sum
 }
 
-/// The share of the steady cases that are unsteady on the head, beyond chance, each case separately or all together.
+/// The share of the steady cases that are unsteady on the head beyond chance, either case by case or all together.
 fn lost_cells(before: &UsualAnswers, after: &UsualAnswers, steady: &[bool]) -> f64 {
     let variance = |own: &UsualAnswers, case: usize| {
         let e = own.e[case];
@@ -459,7 +461,7 @@ fn lost_cells(before: &UsualAnswers, after: &UsualAnswers, steady: &[bool]) -> f
     cases.iter().filter(is_lost).count() as f64 / n
 }
 
-/// For each type: whether each of two answers of the head has enough swaps whose donor has another answer.
+/// For each type: whether there are two answers of the head that both have enough swaps whose donor has another answer.
 fn tells(suite: &SwapSuite, head: &UsualAnswers) -> Vec<bool> {
     let of_type = |of_type: usize| {
         let mut counts: Vec<(u32, usize)> = Vec::new();
@@ -511,7 +513,7 @@ fn verdicts(
             }
         })
         .collect();
-    // Where everything may be lost, no loss can hide.
+    // If everything may be lost, no loss is too large.
     let may_be_lost = types.iter().all(|one| one.limit >= 1.0 - GUARD);
     let passes = |one: &TypeVerdict| matches!(one, TypeVerdict::Pass | TypeVerdict::MadeRoom);
     if whole.lost_cells > CELLS && !may_be_lost && verdicts.iter().all(passes) {
@@ -520,7 +522,7 @@ fn verdicts(
     verdicts
 }
 
-/// One type among the others.
+/// One type and its relation to the others.
 struct About<'a> {
     types: &'a [TypeFigures],
     whole: &'a WholeSuite,
@@ -555,7 +557,7 @@ impl About<'_> {
             return open;
         }
         match self.of_dropped() {
-            // Without any noise on either side, few swaps tell as much as many.
+            // Without any noise on either side, a few swaps are as good a proof as many.
             TypeVerdict::Regression if is_few && self.whole.is_noisy => open,
             verdict => verdict,
         }
@@ -568,7 +570,7 @@ impl About<'_> {
             .map(|(_, other)| other)
     }
 
-    /// Whether a type that the base ignored decides now where this type did before.
+    /// Whether a type that the base ignored decides now in place of this type.
     fn has_made_room(&self) -> bool {
         let drop = self.types[self.at].drop;
         let mut others = self.types.iter().zip(self.new).enumerate();
@@ -625,7 +627,7 @@ fn status(one: &TypeFigures, verdict: TypeVerdict) -> Status {
 }
 
 impl TypeFigures {
-    /// Whether the suite cannot see the loss of the type, so that a pass says nothing about it.
+    /// Whether the suite cannot detect the loss of the type, so that a pass does not cover this type.
     pub fn is_blind(&self) -> bool {
         let is_few = self.firm < FEWEST_TELLING as f64;
         is_few && !self.is_followed_head || !self.is_followed_base && !self.is_kept

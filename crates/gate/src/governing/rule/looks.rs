@@ -1,21 +1,21 @@
-//! The looks at a suite, and what is run again between them. This module says what to run; the caller runs it.
+//! The looks at a suite, and the re-runs between them. This module decides what to run; the caller runs it.
 
 use super::look::{Status, SuiteLook, TypeFigures, TypeVerdict, look};
 use super::{SuiteRules, SwapSuite};
 use crate::looks::{LooksEnding, Means, Rerun, Side as Which};
 use kelvin_record::{Wanted, WantedRepeats};
 
-/// The number of runs at each look, of the head, and of a base that can be run again.
+/// The number of runs at each look, for the head, and for a base that can be run again.
 const LOOKS: [(usize, usize); 4] = [(1, 0), (2, 3), (4, 5), (8, 8)];
 
-/// If a base that can be run again has fewer runs than this, nothing is decided about a type that it does not seem to
+/// If a base that can be run again has fewer runs than this, there is no decision about a type that it does not seem to
 /// follow.
 const FEWEST_BASE_RUNS: usize = 3;
 
 /// What to do next.
 #[derive(Clone, Debug)]
 pub enum FollowUp {
-    /// Make these runs, and look again.
+    /// Make the given runs, and look again.
     Rerun(Rerun),
     /// Every type is decided, or stays open.
     Decided(TypeEnding),
@@ -24,7 +24,7 @@ pub enum FollowUp {
 /// The end of the looks at a suite.
 #[derive(Clone, Debug)]
 pub struct TypeEnding {
-    /// Each type, in the order of the suite.
+    /// The result for each type, in the order of the suite.
     pub types: Vec<(TypeFigures, Status, TypeVerdict)>,
     /// The names of the cases that were left out, because their answers vary too much on the base.
     pub unsteady: Vec<String>,
@@ -37,12 +37,12 @@ pub struct TypeEnding {
 /// The looks at one suite.
 #[derive(Clone, Debug, Default)]
 pub struct SuiteLooks {
-    /// How often something was run again for this suite.
+    /// How often there were re-runs for this suite.
     rounds: usize,
 }
 
 impl SuiteLooks {
-    /// Looks at all runs so far. `are_kept`: whether the pipeline answers repeats of the head from memory.
+    /// Looks at all runs so far. `are_kept`: whether the pipeline answers repeats of the head from its own cache.
     pub fn next(
         &mut self,
         suite: &SwapSuite,
@@ -100,10 +100,10 @@ fn ended(look: &SuiteLook, suite: &SwapSuite, ending: LooksEnding) -> TypeEnding
     }
 }
 
-/// The runs before the next look. The second look runs the doubtful items of all types again, or everything where none
-/// is doubtful. It does so on both sides alike: the gain of one type may explain the loss of another, so no case may be
-/// run again on one side only. Later looks run the unsettled items of the open types again. In all of them the own
-/// answers of the same cases are run again too.
+/// The runs before the next look. The second look runs the doubtful items of all types again, or everything if none is
+/// doubtful. These runs are made on both sides: the gain of one type may explain the loss of another, so no case may be
+/// run again on one side only. Later looks run the unsettled items of the open types again. Each time, the inputs for
+/// the own answers of the same cases are run again too.
 fn wanted(
     suite: &SwapSuite,
     look: &SuiteLook,
@@ -140,7 +140,7 @@ fn wanted(
 }
 
 impl SwapSuite {
-    /// So many runs of some items on a side, together with the inputs that tell the own answers of their cases.
+    /// Requests this many runs of some items on a side, together with the inputs for the own answers of their cases.
     fn asking(&self, places: &[usize], (side, runs): (Which, usize)) -> WantedRepeats {
         let mut wanted = WantedRepeats::new();
         for place in places {

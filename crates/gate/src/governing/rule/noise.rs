@@ -2,17 +2,17 @@
 
 use super::SuiteSide;
 
-/// The number of answers as which the noise of the whole suite counts in the noise of one case.
+/// How many answers the noise of the whole suite counts as in the estimate for one case.
 pub(super) const SHRINK: f64 = 8.0;
 
-/// The lowest and the highest noise that a case can have.
+/// The lowest and the highest noise rate of a case.
 pub const E_MIN: f64 = 0.002;
 const E_MAX: f64 = 0.45;
 
 /// The distance of the upper bound of the noise, in standard errors.
 const E_UP: f64 = 1.64;
 
-/// The usual answers of a side, and how noisy each case is.
+/// The usual answers of a side, and the noise rate of each case.
 #[derive(Clone, Debug)]
 pub struct UsualAnswers {
     /// The most frequent answer of each case.
@@ -53,7 +53,8 @@ impl UsualAnswers {
         }
     }
 
-    /// Raises the noise to at least that of another side: a single run of everything says little about its own noise.
+    /// Raises the noise to at least the noise of another side: if every item was run only once, the noise is hardly
+    /// known.
     pub fn at_least(&mut self, other: &Self) {
         let raise = |own: &mut Vec<f64>, other: &[f64]| {
             for (own, other) in own.iter_mut().zip(other) {
@@ -64,13 +65,13 @@ impl UsualAnswers {
         raise(&mut self.upper, &other.upper);
     }
 
-    /// Whether any answer was seen to vary.
+    /// Whether answers were observed to vary.
     pub fn is_noisy(&self) -> bool {
         self.e.iter().any(|e| *e > 2.0 * E_MIN)
     }
 }
 
-/// The probability that the most frequent of so many answers to a case is not its usual answer.
+/// The probability that the most frequent of this many answers to a case is not its usual answer.
 pub(super) fn wrong_own(e: f64, count: usize) -> f64 {
     let mut chance = 0.0;
     for wrong in count.div_ceil(2)..=count {
@@ -80,7 +81,7 @@ pub(super) fn wrong_own(e: f64, count: usize) -> f64 {
     chance.min(0.5)
 }
 
-/// The probability of so many hits among `n` draws.
+/// The probability of exactly `hits` hits among `n` draws.
 pub(super) fn binomial(n: usize, hits: usize, p: f64) -> f64 {
     let mut ways = 1.0;
     for at in 0..hits {
@@ -89,14 +90,14 @@ pub(super) fn binomial(n: usize, hits: usize, p: f64) -> f64 {
     ways * p.powi(hits as i32) * (1.0 - p).powi((n - hits) as i32)
 }
 
-/// The noise at which two answers differ in this share of the pairs: each answer is the usual one or, with that
+/// The noise rate at which two answers differ in this share of the pairs: each answer is the usual one or, with that
 /// probability, another.
 fn rate(differ: f64) -> f64 {
     let within = (1.0 - 2.0 * differ.min(0.495)).max(0.0);
     f64::midpoint(1.0, -within.sqrt())
 }
 
-/// The answers of one case.
+/// Statistics of the answers to one case.
 struct Counted {
     mode: u32,
     count: usize,

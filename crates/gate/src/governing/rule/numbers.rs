@@ -1,6 +1,6 @@
-//! The rule for answers that are numbers: how much of the base's moves does the head still make?
+//! The rule for answers that are numbers: how many of the base's moves the head still makes.
 //!
-//! The loss of a type is the part of the base's squared distances that the head no longer follows, as a share of the
+//! The loss of a type is the part of the base's squared distances that the head no longer follows, divided by the
 //! squared distance between two cases. So the loss does not depend on the scale: a score from 640 to 740 is judged like
 //! one from 0 to 1.
 
@@ -9,20 +9,21 @@ use super::noise::SHRINK;
 use super::{LossLimit, SuiteRules, SuiteSide, SwapSuite};
 use crate::look::GUARD;
 
-/// A loss beyond the limit counts only if it is more than this many standard errors above 0, and its squares alone too.
+/// A loss beyond the limit counts only if it is more than this many standard errors above 0, and also if it is computed
+/// from the squares alone.
 const RED_Z: f64 = 3.5;
 const SQUARES_Z: f64 = 2.0;
 
-/// How many standard errors are added to a loss before it counts as within the limit.
+/// How many standard errors are added to a loss before it is compared with the limit.
 const BOUND_Z: f64 = 2.05;
 
-/// A swap moved its case if it is at least this many standard errors away from it.
+/// A swap moved its case if the two are at least this many standard errors apart.
 const MOVED_Z: f64 = 3.3;
 
 /// A factor this close to 1 counts as 1.
 const SNAP: f64 = 0.15;
 
-/// With noise, a type is followed if this many swaps moved; without noise, one is enough.
+/// With noise, a type is followed if this many swaps moved the decision; without noise, one is enough.
 const MOVED_BY_MORE_THAN_LUCK: usize = 3;
 
 /// The factor for the squared error of a sum from which its noise was subtracted, since the errors are not independent.
@@ -88,7 +89,7 @@ impl Numbers {
         }
     }
 
-    /// The same, with the distances of the swaps divided by a factor.
+    /// The same numbers, with the distances of the swaps divided by a factor.
     fn scaled(mut self, by: f64) -> Self {
         self.moved.iter_mut().for_each(|moved| *moved /= by);
         self.variance
@@ -109,7 +110,7 @@ impl Numbers {
     }
 }
 
-/// One look at numbers.
+/// One look at answers that are numbers.
 pub(super) fn judge(
     suite: &SwapSuite,
     (base, head): (&SuiteSide<f64>, &SuiteSide<f64>),
@@ -159,7 +160,7 @@ pub(super) fn judge(
 
 /// The swaps of one type.
 struct TypeSwaps {
-    /// The distances of the swaps from their cases on the base and on the head.
+    /// The distances between the answers to the swaps and the answers to their cases, on the base and on the head.
     x: Vec<f64>,
     y: Vec<f64>,
     /// The variances of these distances.
@@ -180,7 +181,7 @@ impl TypeSwaps {
     fn figures(&self, cases: Vec<usize>, max_drop: LossLimit, is_clear: bool) -> TypeFigures {
         let n = self.x.len();
         let unit = n as f64 * self.far;
-        // The part of the base's moves that the head does not make, and the same of the squares alone.
+        // The part of the base's moves that the head does not make, and the same computed from the squares alone.
         let cross = self.sum(|x, y, a, _| x * (x - y) - a) / unit;
         let squares = self.sum(|x, y, a, b| x * x - a - y * y + b) / unit;
         let cross_error = self.sum(|x, _, a, b| {
@@ -261,8 +262,8 @@ impl SwapSuite {
     }
 }
 
-/// The factor common to all own answers of the head, from the differences between cases; 1 where there is no such
-/// factor.
+/// The factor by which all own answers of the head differ, estimated from the differences between cases; 1 if there is
+/// no such factor.
 fn common_scale(base: &Numbers, head: &Numbers, suite: &SwapSuite) -> f64 {
     let (before, after) = (base.to_donors(suite), head.to_donors(suite));
     let least = (5.0 * mean(&base.own_variance).sqrt()).max(base.tiny);

@@ -3,20 +3,20 @@
 use super::noise::{UsualAnswers, wrong_own};
 use super::{SuiteSide, SuiteSwap};
 
-/// The number of items of each state that are assumed before any is seen: neither, won, lost, both.
+/// How many items of each state are assumed before any is observed: neither, won, lost, both.
 pub(super) const PSEUDO: [f64; 4] = [0.5, 0.1, 0.1, 0.5];
 
-/// The same with more room for unseen losses.
+/// The same numbers, with more room for unobserved losses.
 pub(super) const DOUBT: [f64; 4] = [0.5, 0.1, 0.6, 0.5];
 
 /// The initial shares of the states.
 const BEGIN: [f64; 4] = [0.45, 0.05, 0.05, 0.45];
 
-/// The rounds of expectation and maximisation (Dempster, Laird and Rubin, Journal of the Royal Statistical
+/// The number of rounds of expectation maximisation (Dempster, Laird and Rubin, Journal of the Royal Statistical
 /// Society B 39, 1977) after which four shares have converged.
 const ROUNDS: usize = 50;
 
-/// A probability below this adds nothing to the distribution of a sum.
+/// A smaller probability does not contribute to the distribution of a sum.
 const NOTHING: f64 = 1e-7;
 
 /// Tails of a distribution below this are cut off, so that thousands of items take little time.
@@ -49,7 +49,7 @@ impl Likelihoods {
             let likely = |other: f64| other.powi(others) * (1.0 - other).powi(same);
             let (held, moved) = (likely(e), likely(moves));
             let wrong = wrong[item.case];
-            // If the usual answer is wrong, an item that moves looks as if it did not.
+            // If the usual answer is wrong, an item that moves the decision looks as if it did not.
             (
                 (1.0 - wrong) * held + wrong * moved,
                 (1.0 - wrong) * moved + wrong * held,
@@ -65,7 +65,7 @@ impl Likelihoods {
 }
 
 impl States {
-    /// The states by expectation and maximisation over the items of one type.
+    /// The states, by expectation maximisation over the items of one type.
     pub(super) fn of(base: &[(f64, f64)], head: &[(f64, f64)], pseudo: [f64; 4]) -> Self {
         let likely: Vec<[f64; 4]> = base
             .iter()
@@ -141,7 +141,7 @@ fn weighed(likely: &[f64; 4], shares: &[f64; 4]) -> [f64; 4] {
 /// The probability that the sum over independent items exceeds a threshold. Each item adds 1 with the first
 /// probability and subtracts 1 with the second; the distribution is exact, item by item.
 fn beyond(parts: impl Iterator<Item = (f64, f64)>, threshold: f64) -> f64 {
-    // The sum that the first entry of `chances` stands for; cut tails move it.
+    // The sum to which the first entry of `chances` belongs; cutting tails changes it.
     let mut least = 0_i64;
     let mut chances = vec![1.0];
     for (up, down) in parts.filter(|(up, down)| up + down > NOTHING) {

@@ -1,8 +1,8 @@
-//! The report as JSON, and back.
+//! Writes the report as JSON, and reads it back.
 //!
-//! The outer levels are broken into lines: every key of the run, every variant of a case, every case of a metric.
+//! Only the outer levels have line breaks: every key of the run, every variant of a case, every case of a metric.
 //! Deeper values stay on the line of their parent, so that a report of thousands of cases stays small, and a line that
-//! differs from that of another run says which variant it is.
+//! differs from that of another run shows which variant it is.
 
 use std::io::{self, Write};
 
@@ -28,11 +28,11 @@ const DEPTH_OF_ITEM: usize = 4;
 /// The depth in a judgement: the judgement, its answers, a probe, a list, an answer.
 const DEPTH_OF_JUDGEMENT: usize = 4;
 
-/// Writes the run report: keys in their order, a line end at the end.
+/// Writes the run report: keys in order, and a line break at the end.
 ///
 /// # Errors
 ///
-/// The errors of the writer.
+/// Fails if the writer fails.
 pub fn write(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     let Report {
         schema_version,
@@ -64,7 +64,7 @@ pub fn write(to: &mut dyn Write, report: &Report) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// The errors of the writer.
+/// Fails if the writer fails.
 pub fn write_item(
     to: &mut dyn Write,
     id: &str,
@@ -91,7 +91,7 @@ pub fn write_item(
 ///
 /// # Errors
 ///
-/// The errors of the writer.
+/// Fails if the writer fails.
 pub fn write_judgement(to: &mut dyn Write, judgement: &Judgement) -> io::Result<()> {
     let mut serializer =
         Serializer::with_formatter(&mut *to, OuterLines::within(0, DEPTH_OF_JUDGEMENT));
@@ -99,13 +99,13 @@ pub fn write_judgement(to: &mut dyn Write, judgement: &Judgement) -> io::Result<
     writeln!(to)
 }
 
-/// Reads a run report of our version of the format.
+/// Reads a run report of the present version of the format.
 ///
 /// # Errors
 ///
-/// A message for a person: another version, or where and how the text is damaged.
+/// Fails with a message for a person: the report has another version, or where and how the text is damaged.
 pub fn read(bytes: &[u8], kinds: &Kinds) -> anyhow::Result<Report> {
-    /// The fields that are read before the others: a report of another version may have another shape.
+    /// The fields that are read first, because a report of another version may have another structure.
     #[derive(Deserialize)]
     struct Head {
         schema_version: Option<Value>,
@@ -115,7 +115,7 @@ pub fn read(bytes: &[u8], kinds: &Kinds) -> anyhow::Result<Report> {
         Category::Data => anyhow!("it is JSON, but no report of kelvin: {error}"),
         _ => damaged(&error),
     })?;
-    // The reader would also accept a list in the order of the fields.
+    // The parser would also accept a list in the order of the fields.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         bail!("it is JSON, but no report of kelvin: it is not an object");
     }
@@ -154,7 +154,7 @@ fn damaged(error: &serde_json::Error) -> anyhow::Error {
     }
 }
 
-/// The version of the tool, where it is given.
+/// The version of the tool, if it is given.
 fn of_version(tool: Option<&Value>) -> String {
     let version = tool.and_then(|tool| tool.get("version")?.as_str());
     version.map_or_else(String::new, |version| {
@@ -162,14 +162,14 @@ fn of_version(tool: Option<&Value>) -> String {
     })
 }
 
-/// Spaces for each level.
+/// The indentation of each level.
 const INDENT: &str = "  ";
 
-/// Writes line breaks in the outer levels only.
+/// Writes line breaks only in the outer levels.
 struct OuterLines {
     /// The number of levels with line breaks.
     most: usize,
-    /// The current level, 0 outside of everything.
+    /// The current level; 0 outside of all values.
     depth: usize,
     /// Whether the current value has no content yet.
     is_empty: bool,
@@ -217,7 +217,7 @@ impl OuterLines {
         if breaks {
             self.line(to)?;
         }
-        // The value that ends here is content of the value around it.
+        // The value that ends here is content of the surrounding value.
         self.is_empty = false;
         to.write_all(sign)
     }

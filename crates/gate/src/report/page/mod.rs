@@ -1,4 +1,4 @@
-//! The page of a whole run: the chapters of the probes, in order, and the facts of the run itself.
+//! The page of a whole run: the chapters of the probes, in order, and facts about the run itself.
 //!
 //! Each kind of probe writes its own chapter from its own section; this module does not know the kinds of
 //! probes.
@@ -46,11 +46,11 @@ pub fn to_markdown(report: &Report) -> String {
     markdown::render(&run_page(report))
 }
 
-/// Writes a report as a page in HTML, which begins with the result of a comparison where there was one.
+/// Writes a report as an HTML page, which begins with the result of a comparison if there was one.
 ///
 /// # Errors
 ///
-/// The errors of the writer.
+/// Fails if the writer fails.
 pub fn to_html(
     to: &mut dyn Write,
     report: &Report,
@@ -74,14 +74,14 @@ pub fn items(report: &Report) -> impl Iterator<Item = (&str, String)> {
     pages.map(|(folder, page)| (folder, markdown::render_item(&page)))
 }
 
-/// One part of an item, as a comment shows it; none where no probe of the report has such a part.
+/// One part of an item in the form for a comment; none if no probe of the report has such a part.
 pub fn part(report: &Report, item: &str, part: &str) -> Option<PartView> {
     let sections = report.probes.known().into_iter();
     let mut parts = sections.filter_map(|(kind, section)| kind.part(section, item, part));
     parts.next()
 }
 
-/// The answers of both sides to an item of a probe, as a comment shows them.
+/// The answers of both sides to an item of a probe, in the form for a comment.
 pub fn answers(report: &Report, probe: &str, item: &str) -> Option<AnswersView> {
     let sections = report.probes.known().into_iter();
     let mut of_probe = sections.filter(|(kind, _)| kind.name() == probe);
@@ -120,7 +120,7 @@ fn view(report: &Report) -> RunView<'_> {
     }
 }
 
-/// What was checked, and how many calls and how much time it took.
+/// The subject of the check, how many calls were made and how long they took.
 fn scope(report: &Report, chapters: &[Chapter<'_>]) -> Vec<String> {
     let cost = report.run.session.cost;
     let share = report.run.shard;
@@ -149,8 +149,8 @@ fn scope(report: &Report, chapters: &[Chapter<'_>]) -> Vec<String> {
     scope
 }
 
-/// Figures that belong to no probe of this version: a report of another version may have some, and a
-/// page must not leave any out.
+/// Figures that belong to no probe of this version: a report of another version may contain some, and a page must not
+/// leave any out.
 fn others(report: &Report) -> Option<FigureTable<'_>> {
     let is_known = |id: &str| report.probes.kind(probe_of(id)).is_some();
     let rows = report.metrics.iter().filter(|(id, _)| !is_known(id));
@@ -165,7 +165,7 @@ fn others(report: &Report) -> Option<FigureTable<'_>> {
     })
 }
 
-/// The facts that the figures depend on, beside those in the chapters of the probes.
+/// The facts on which the figures depend, besides those in the chapters of the probes.
 fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let run = &report.run;
     let mut facts = vec![

@@ -1,4 +1,4 @@
-//! The answers of both sides where an answer got worse.
+//! The answers of both sides for items whose answer got worse.
 
 use super::more;
 use crate::publish::{Excerpt, Publication};
@@ -11,12 +11,12 @@ use similar::TextDiff;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// The most columns of an answer: enough to see the problem, and few enough for a table.
+/// The maximum width of an answer in columns: enough to see the problem, and narrow enough for a table.
 const ANSWER: usize = 240;
-/// The most columns of the judge's remark.
+/// The maximum width of the judge's remark, in columns.
 const SAID: usize = 120;
 
-/// The answers of both sides to the items that got worse, worst first, for the probes that keep answers.
+/// The answers of both sides to the items that got worse, worst first, for probes that store answers.
 pub(super) fn answers(publication: &Publication<'_>, judgement: &Judgement, most: usize) -> String {
     let worse = judgement.cases.iter().filter(|case| case.is_worse());
     let mut seen = BTreeSet::new();
@@ -54,7 +54,7 @@ pub(super) fn answers(publication: &Publication<'_>, judgement: &Judgement, most
     text
 }
 
-/// The most characters of one difference between two texts.
+/// The maximum length of one difference between two texts, in characters.
 const DIFF: usize = 4_000;
 
 /// The change of the input, and the pipeline's answers to both inputs.
@@ -85,7 +85,7 @@ pub(super) fn input_difference(publication: &Publication<'_>, excerpt: &Excerpt)
     )
 }
 
-/// A name within HTML, with entities, since a backslash would be shown.
+/// A name inside HTML, with entities, since a backslash would be visible.
 fn html(text: &str) -> String {
     let escaped = safe::markdown(text, 60);
     let mut shown = String::with_capacity(escaped.len());

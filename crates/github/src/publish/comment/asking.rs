@@ -1,4 +1,4 @@
-//! The comment that asks for the approval of a regression. The hidden line stands before this text.
+//! The comment that asks for the approval of a regression. The hidden line comes before this text.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use kelvin_gate::approval::Approval;
 use kelvin_gate::judgement::prose;
 
 /// The question, who may answer, and how. `mind`: the effects of the change on the rules and on what is measured, which
-/// a person has to know before deciding.
+/// the person who decides has to know.
 pub fn asking(approval: &Approval, mind: &[String]) -> String {
     let request = &approval.request;
     let key = approval.origin.as_ref().map_or("", |origin| &origin.key);
@@ -52,7 +52,7 @@ pub fn asking(approval: &Approval, mind: &[String]) -> String {
     page
 }
 
-/// The decision, for a check run that is closed again.
+/// The decision, for a check run that is completed again.
 pub fn decided(approval: &Approval) -> String {
     let mut page = format!("**{}**\n\n", prose(&approval.sentence()));
     for one in &approval.request.regressions {

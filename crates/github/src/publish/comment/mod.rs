@@ -1,8 +1,8 @@
-//! The comment: what happened, where, and what to do, within a number of bytes.
+//! The comment: what happened, where, and what to do, within a size limit in bytes.
 //!
-//! A page is a list of sections. Where they are too long together, whole sections are left out, the least important
-//! first: the differences between texts, then the answers, the further cases, the notices, the differences beside the
-//! figures, the further reasons, the cost, the way to reproduce it, and last the table. The first lines always stay,
+//! A page is a list of sections. If they are too long together, whole sections are left out, the least important first:
+//! the differences between texts, then the answers, the other cases, the notices, the differences besides the figures,
+//! the other reasons, the cost, the way to reproduce the result, and last the table. The first lines are always kept,
 //! and a line says which sections are left out and where to find them.
 
 mod answers;
@@ -50,20 +50,20 @@ const OF_A_COMMENT: ListLimits = ListLimits {
 pub(super) struct CommentSection {
     /// Sections with a larger rank are left out first; 0 always stays.
     rank: u8,
-    /// The name of the section, for the line that says what is left out.
+    /// The name of the section, for the line that lists the sections which were left out.
     name: &'static str,
     text: String,
 }
 
-/// The longest comment, in bytes: GitHub refuses 65,536 characters.
+/// The maximum size of a comment in bytes: GitHub rejects 65,536 characters.
 const BYTES: usize = 60_000;
 
-/// The comment, with at most so many bytes; below 2,000 it may be longer.
+/// The comment, with at most this many bytes; below 2,000 it may be longer.
 pub fn render(publication: &Publication<'_>, budget: usize) -> String {
     fit(sections(publication, OF_A_COMMENT), budget)
 }
 
-/// The same page outside of a workflow: `gate.md`, `kelvin compare`.
+/// The same page outside a workflow: `gate.md`, `kelvin compare`.
 pub fn alone(report: &Report, judgement: &Judgement, out: &Path) -> String {
     let publication = Publication {
         report,
@@ -174,7 +174,7 @@ pub(super) fn sections(publication: &Publication<'_>, lists: ListLimits) -> Vec<
     sections
 }
 
-/// The number of lines that a reader of the difference between two texts has to look at.
+/// The number of lines that a reader of the difference between two texts has to read.
 pub fn changed_lines(before: &str, after: &str) -> usize {
     let changed = |change: &similar::Change<&str>| change.tag() != similar::ChangeTag::Equal;
     TextDiff::from_lines(before, after)
@@ -189,10 +189,10 @@ fn more(page: &mut String, all: usize, listed: usize, word: &str) {
     }
 }
 
-/// The most bytes of the first lines, whatever foreign text they contain.
+/// The maximum size of the first lines in bytes, including all external text.
 const HEAD: usize = 1_650;
 
-/// The first lines, with names and the reason cut as far as necessary.
+/// The first lines; names and the reason are shortened as much as necessary.
 fn head(publication: &Publication<'_>) -> String {
     const COLUMNS: [usize; 4] = [400, 120, 60, 20];
     COLUMNS
@@ -233,7 +233,7 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     format!("### {mark} {kelvin}: {word}{gist}{changes}\n\n{reason}\n\n{next}\n")
 }
 
-/// A phrase whose names and answers are cut to so many columns, at most 60.
+/// A phrase whose names and answers are shortened to this many columns, at most 60.
 fn shown(phrase: &Phrase, columns: usize) -> String {
     let columns = columns.min(60);
     phrase.show(|part, text| match part {
@@ -242,7 +242,7 @@ fn shown(phrase: &Phrase, columns: usize) -> String {
     })
 }
 
-/// The next step of a reader about a request for approval, with the place of the request.
+/// The next step for a reader of a request for approval, with the place of the request.
 fn decision(next: &str, approval: &Approval) -> String {
     let at = match &approval.comment {
         Some(url) => format!(

@@ -13,13 +13,13 @@ use kelvin_gate::{Judgement, answers};
 use kelvin_page::{capitalized, counted, safe};
 use kelvin_record::{Nouns, metric_name, probe_of};
 
-/// The number of answers that went wrong above the metrics.
+/// How many answers that became wrong are shown above the metrics.
 const FLIPPED: usize = 5;
 
-/// The columns of each of them.
+/// The maximum width of each shown answer, in columns.
 const FLIPPED_ANSWER: usize = 120;
 
-/// The answers that went wrong, one for each case.
+/// The answers that became wrong, one for each case.
 pub(super) fn wrong_answers(judgement: &Judgement) -> String {
     if judgement.flips.is_empty() {
         return String::new();
@@ -52,7 +52,7 @@ pub(super) fn other_answers(judgement: &Judgement) -> String {
     const ANSWER: usize = 160;
     const QUESTION: usize = 100;
     let mut page = String::new();
-    // Where the answers to rewritten inputs stand above, these are for whoever wants to know more.
+    // If the answers to rewritten inputs are shown above, these are additional information.
     let is_folded = !judgement.flips.is_empty();
     let answers = judgement.verdict.answers.values();
     for list in answers.filter_map(ChangedAnswers::list) {
@@ -107,7 +107,7 @@ pub(super) fn other_answers(judgement: &Judgement) -> String {
     page
 }
 
-/// The metrics that moved, or that no side has, in a table; those that stayed as they were in a second one, folded.
+/// The metrics that changed, or that one side does not have, in a table; the unchanged ones in a second, folded table.
 pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most: usize) -> String {
     let shown = judgement.verdict.shown();
     if shown.is_empty() {
@@ -137,7 +137,7 @@ pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most
 const HEADINGS: &str =
     "| metric | base | head | change | n | verdict |\n| --- | ---: | ---: | ---: | ---: | --- |\n";
 
-/// Whether both sides have the same value and nothing is said against it.
+/// Whether both sides have the same value and there is no remark about it.
 fn has_stayed(metric: &MetricVerdict) -> bool {
     let is_fine = metric.verdict.is_fine() || metric.policy != Attention::Gate;
     is_fine && metric.base.is_some() && metric.base == metric.head
@@ -166,7 +166,7 @@ fn metric_row(publication: &Publication<'_>, id: &str, metric: &MetricVerdict) -
     )
 }
 
-/// What a metric says in plain words, in a line above its id; nothing where users have named it.
+/// The meaning of a metric in plain words, in a line above its id; empty if users have chosen its name.
 fn in_words(publication: &Publication<'_>, id: &str) -> String {
     let kind = publication.report.probes.kind(probe_of(id));
     let names = kind.map_or(&[][..], |kind| kind.metric_names());
@@ -176,7 +176,7 @@ fn in_words(publication: &Publication<'_>, id: &str) -> String {
     })
 }
 
-/// Both values and their difference with two decimals, or with four where two would hide that they differ.
+/// Both values and their difference with two decimals; with four if two decimals would hide the difference.
 fn rounded(base: Option<f64>, head: Option<f64>) -> (String, String, String) {
     let (before, after) = (base.unwrap_or_default(), head.unwrap_or_default());
     let both = base.is_some() && head.is_some();
@@ -187,14 +187,14 @@ fn rounded(base: Option<f64>, head: Option<f64>) -> (String, String, String) {
     };
     let change = match format!("{:+.digits$}", after - before) {
         _ if !both => "-".to_owned(),
-        // After rounding, only a sign may be left of the value.
+        // After rounding, only the sign of the value may be left.
         none if none.trim_matches(['-', '+', '0', '.']).is_empty() => "0".to_owned(),
         change => change,
     };
     (show(base), show(head), change)
 }
 
-/// The figures alone, where there is no base.
+/// A table with only the figures, if there is no base.
 pub(super) fn figures(publication: &Publication<'_>, most: usize) -> String {
     let gated: Vec<_> = publication
         .report
@@ -240,7 +240,7 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
         "| {item} | metric | what | base | head | variants that changed (1.00 is as it should be; of a failure rate 0.00) |\n| --- | --- | --- | ---: | ---: | --- |\n"
     );
     for case in judgement.cases.iter().take(most) {
-        // A larger move of the decision under a swap is no gain: nobody knows how far it should move.
+        // A larger move of the decision under a swap is not an improvement: nobody knows how far it should move.
         let metric = judgement.verdict.metrics.get(&case.metric);
         let is_by_swaps = metric.is_some_and(|metric| metric.swaps.is_some());
         let word = match case.change {
@@ -263,7 +263,7 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
     page
 }
 
-/// The first few variants that changed, and the number of the others.
+/// The names of the first few variants that changed, and the number of the others.
 fn flipped(variants: &[String]) -> String {
     const SHOWN: usize = 2;
     let first: Vec<String> = variants

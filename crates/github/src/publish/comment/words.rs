@@ -13,7 +13,7 @@ use kelvin_page::{capitalized, safe};
 
 pub(super) fn reasons(judgement: &Judgement) -> String {
     let mut page = String::new();
-    // The first reason is already shown above, unless it has no effect.
+    // The first reason was already shown above, unless it has no effect.
     let first = judgement.verdict.reasons.first();
     let shown = usize::from(first.is_some_and(|reason| reason.effect.is_some()));
     for reason in judgement.verdict.reasons.iter().skip(shown).take(20) {
@@ -52,12 +52,12 @@ pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
     let of_items = sections.flat_map(|(_, section)| section.notices());
     let of_run = publication.report.notices.iter();
     let warnings = publication.warnings.iter();
-    // A warning that holds for many items is shown once, at the place of the first one.
+    // A warning that applies to many items is shown once, at the place of the first one.
     let mut said: Vec<(&str, BTreeSet<&str>, usize)> = warnings
         .map(|text| (text.as_str(), BTreeSet::new(), 1))
         .collect();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    // What is shown before the figures is not said twice.
+    // Text that is shown before the figures is not repeated.
     let all = of_run.chain(of_items);
     for notice in all.filter(|one| publication.judgement.is_none() || !one.foremost) {
         let place = *places.entry(&notice.text).or_insert(said.len());
@@ -85,7 +85,7 @@ pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
     page
 }
 
-/// The number of times that a warning occurs, and its items, where it occurs more than once.
+/// How often a warning occurs, and its items, if it occurs more than once.
 fn of_whom(items: &BTreeSet<&str>, times: usize) -> String {
     const NAMED: usize = 5;
     if times == 1 {
@@ -106,7 +106,7 @@ fn of_whom(items: &BTreeSet<&str>, times: usize) -> String {
     }
 }
 
-/// How far the figures can be trusted, where another run has measured them.
+/// A note on how far the figures can be trusted, if another run has measured them.
 pub(super) fn claim(publication: &Publication<'_>) -> String {
     let claim = publication.context.claim.as_deref();
     claim.map_or_else(String::new, |claim| {
@@ -114,7 +114,7 @@ pub(super) fn claim(publication: &Publication<'_>) -> String {
     })
 }
 
-/// Why there is no comment, where the run may not write one.
+/// Why there is no comment, if the run may not write one.
 pub(super) fn unposted(publication: &Publication<'_>) -> String {
     let context = publication.context;
     if !context.read_only || context.pull_request.is_none() {
@@ -135,7 +135,7 @@ pub(super) fn reproduce(publication: &Publication<'_>) -> String {
     let Some(judgement) = publication.judgement else {
         return String::new();
     };
-    // For a run that was made elsewhere, only its user knows how it was made.
+    // If a run was made in another tool, only the user knows how it was made.
     if publication.report.is_evaluation() {
         return String::new();
     }
@@ -149,8 +149,8 @@ pub(super) fn reproduce(publication: &Publication<'_>) -> String {
     )
 }
 
-/// A complete command as code: a cut command would be another command. A command with a line break is not shown, since
-/// the text after the line break would not be code any more.
+/// A complete command as code: a shortened command would be a different command. A command with a line break is not
+/// shown, since the text after the line break would not be code any more.
 fn code(command: &str) -> String {
     if !safe::is_one_line(command) {
         return "(its arguments cannot be shown in one line)".to_owned();
@@ -165,7 +165,7 @@ fn code(command: &str) -> String {
     format!("{fence}{space}{command}{space}{fence}")
 }
 
-/// What was judged, and the run that judged it, where it was a run of a workflow.
+/// The subject of the judgement, and the run that made it, if it was a workflow run.
 pub(super) fn whence(publication: &Publication<'_>) -> String {
     let context = publication.context;
     let Some(url) = context.run_url() else {

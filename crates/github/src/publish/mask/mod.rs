@@ -22,7 +22,7 @@ const HIDDEN: &str = "***";
 /// The length of the shortest secret; shorter values are too likely to be ordinary words.
 const SHORTEST: usize = 8;
 
-/// Names of variables that hold secrets.
+/// Patterns for names of variables that contain secrets.
 static NAMES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?i)(^|_)(TOKEN|SECRET|SECRETS|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|CREDENTIALS|AUTH|APIKEY|KEY|DSN)(_|$)|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY",
@@ -30,7 +30,7 @@ static NAMES: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is tested")
 });
 
-/// Keys that are recognized by their form.
+/// Patterns for keys with a recognisable form.
 static PATTERNS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r#"(?x)
@@ -54,26 +54,27 @@ static PATTERNS: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is tested")
 });
 
-/// A sequence that stands for one letter in JSON.
+/// A JSON escape that represents one letter.
 static ESCAPES: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\\.").expect("the pattern is tested"));
 
-/// Where keys stand in a text that are recognized by their form.
+/// The positions in a text of keys with a recognisable form.
 pub fn key_forms(text: &str) -> impl Iterator<Item = Range<usize>> {
     PATTERNS.find_iter(text).map(|found| found.range())
 }
 
-/// Knows the secrets of a run.
+/// Removes the secrets of a run from texts.
 #[derive(Clone, Debug, Default)]
 pub struct Masker {
-    /// The secrets, the longest first, so that a secret within another one does not leave the rest of it.
+    /// The secrets, the longest first. Otherwise, if a secret contains another one, a part of it would stay.
     secrets: Vec<String>,
-    /// Matches any secret; none where there is none, or where they are too many for one pattern.
+    /// Matches any secret; none if there is none, or if there are too many for one pattern.
     any: Option<Regex>,
 }
 
 impl Masker {
-    /// Takes the values of variables whose names suggest a secret, and the secrets that were named explicitly.
+    /// A masker for the values of variables whose names suggest a secret, and for the secrets that were named
+    /// explicitly.
     pub fn new(
         variables: impl IntoIterator<Item = (String, String)>,
         named: impl IntoIterator<Item = String>,
@@ -84,8 +85,8 @@ impl Masker {
             .map(|(_, value)| value);
         let mut secrets: Vec<String> = Vec::new();
         for secret in told.chain(named) {
-            // The path of a file is no secret, whatever its variable is called. A key in base64 begins with a slash
-            // once in 64 times, but names no file.
+            // The path of a file is not a secret, for any name of its variable. One in 64 base64 keys begins with a
+            // slash too, but it is not the path of a file.
             let secret = secret.trim();
             if secret.len() < SHORTEST || (secret.starts_with('/') && Path::new(secret).exists()) {
                 continue;
@@ -103,9 +104,9 @@ impl Masker {
         }
     }
 
-    /// Takes the secrets of the environment of this process.
+    /// A masker for the secrets in the environment of this process.
     pub fn of_environment(named: impl IntoIterator<Item = String>) -> Self {
-        // A value that is not valid text is printed with its wrong bytes replaced.
+        // A value that is not valid text is printed with its invalid bytes replaced.
         let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
         Self::new(variables, named)
@@ -141,11 +142,11 @@ impl Masker {
         Cow::Owned(masked)
     }
 
-    /// A value without secrets in any of its texts. Names of fields stay: they are our own, or names of files.
+    /// A value without secrets in any of its texts. Names of fields stay: they are our own names, or names of files.
     ///
     /// # Errors
     ///
-    /// Where the value cannot be written as JSON or read back.
+    /// Fails if the value cannot be written as JSON or read back.
     pub fn value<T: Serialize + DeserializeOwned>(&self, value: &T) -> anyhow::Result<T> {
         let mut json = serde_json::to_value(value)?;
         self.json(&mut json);
@@ -156,7 +157,7 @@ impl Masker {
     ///
     /// # Errors
     ///
-    /// As [`value`](Self::value).
+    /// Fails like [`value`](Self::value).
     pub fn report(&self, report: &Report) -> anyhow::Result<Report> {
         let mut json = serde_json::to_value(report)?;
         self.json(&mut json);
@@ -170,10 +171,11 @@ impl Masker {
     ///
     /// # Errors
     ///
-    /// Where the value cannot be written as JSON.
+    /// Fails if the value cannot be written as JSON.
     pub fn may_find(&self, value: &impl Serialize) -> anyhow::Result<bool> {
         let mut search = MaskSearch::new(self);
-        // Every text is then on its own line, so that the lines can be checked one after the other.
+        // With line breaks in the JSON, every text is on its own line, so that the lines can be checked one after the
+        // other.
         let lines = PrettyFormatter::with_indent(b"");
         value.serialize(&mut Serializer::with_formatter(&mut search, lines))?;
         Ok(search.ends())
@@ -204,11 +206,11 @@ impl Masker {
     }
 }
 
-/// The characters that encoders leave unchanged, beside letters and digits: those of the standard, of browsers, of
+/// The characters that encoders leave unchanged, besides letters and digits: those of the standard, of browsers, of
 /// Python, and of forms.
 const PLAIN: [&[u8]; 4] = [b"-_.~", b"-_.~!'()*", b"-_.~/", b"-_.*"];
 
-/// A secret in every form that is searched for: unchanged, each of its lines, in JSON, in base64, in addresses.
+/// A secret in every form that is searched for: unchanged, each of its lines, in JSON, in base64, and in URLs.
 fn written_forms(secret: &str) -> BTreeSet<String> {
     let lines = secret.lines().map(|line| line.trim().to_owned());
     let mut forms: BTreeSet<String> = lines.collect();
@@ -219,7 +221,7 @@ fn written_forms(secret: &str) -> BTreeSet<String> {
     forms
 }
 
-/// A secret as it is written in JSON, in both usual ways.
+/// The two usual forms of a secret in JSON.
 fn quoted(secret: &str) -> [String; 2] {
     let json = Value::from(secret).to_string();
     let json = json[1..json.len() - 1].to_owned();
@@ -233,7 +235,7 @@ fn quoted(secret: &str) -> [String; 2] {
     [json, ascii]
 }
 
-/// A secret within a longer text in base64. Its form depends on the number of bytes before it; letters that also depend
+/// A secret inside a longer text in base64. Its form depends on the number of bytes before it; letters that also depend
 /// on the neighbours of the secret are left out.
 fn base64(secret: &str) -> Vec<String> {
     let mut forms = vec![
@@ -254,7 +256,7 @@ fn base64(secret: &str) -> Vec<String> {
     forms
 }
 
-/// A secret within an address, in the forms of the usual encoders.
+/// A secret inside a URL, in the forms of common encoders.
 fn percent(secret: &str) -> Vec<String> {
     let encoded = |plain: &[u8], is_form: bool, is_lower: bool| {
         let letter = |byte: &u8| match byte {
@@ -304,7 +306,7 @@ impl<'a> MaskSearch<'a> {
         self.found
     }
 
-    /// Searches the first bytes and drops them.
+    /// Searches a number of bytes at the beginning, and drops them.
     fn look(&mut self, end: usize) {
         let json = String::from_utf8_lossy(&self.text[..end]);
         self.found = self.found || self.masker.may_be_in(&json);

@@ -1,4 +1,4 @@
-//! A check run that is opened before the work and closed whatever happens.
+//! A check run that is opened before the work and always completed.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use crate::publish::{Annotation, Level};
 use crate::{CheckRun, Client, Error, Remark};
 use kelvin_gate::Judgement;
 
-/// The most annotations of one request that GitHub takes.
+/// The maximum number of annotations per request that GitHub accepts.
 const BATCH: usize = 50;
-/// The most annotations of a check run; each batch is a request.
+/// The maximum number of annotations of a check run; each batch is a request.
 const MOST: usize = 500;
-/// The longest text and the longest summary, in characters.
+/// The maximum length of the text and of the summary, in characters.
 const CHARACTERS: usize = 65_535;
 
 /// The conclusion of a check run.
@@ -22,12 +22,12 @@ pub enum Conclusion {
     Success,
     /// The check did not pass.
     Failure,
-    /// The check reports something but blocks nobody.
+    /// The check reports a result but blocks nobody.
     Neutral,
 }
 
 impl Conclusion {
-    /// The conclusion for a verdict. A verdict that blocks nobody but is no pass either (advisory, no baseline,
+    /// The conclusion for a verdict. A verdict that blocks nobody but is not a pass either (advisory, no baseline,
     /// inconclusive) is neutral.
     pub fn of(judgement: &Judgement) -> Self {
         let verdict = &judgement.verdict;
@@ -48,29 +48,29 @@ impl Conclusion {
     }
 }
 
-/// The content of a finished check run.
+/// The content of a completed check run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownCheckRun {
     /// The title in one line.
     pub title: String,
-    /// The summary in Markdown; text beyond GitHub's limit is cut at the end of a line.
+    /// The summary in Markdown; text beyond GitHub's limit is cut off at the end of a line.
     pub summary: String,
-    /// Further Markdown, shown below.
+    /// More Markdown, shown below.
     pub text: Option<String>,
     /// Remarks at lines of files, the most important first.
     pub annotations: Vec<Annotation>,
-    /// The id of the request for approval that the check run is about, if there is one.
+    /// The id of the request for approval to which the check run belongs, if there is one.
     pub request: Option<String>,
 }
 
-/// The external id of the check run for a request for approval. A later decision finds the check run by this id, and
+/// The external id of the check run for a request for approval. By this id, a later decision finds this check run, and
 /// not one with other findings.
 pub fn external_id(request: &str) -> String {
     format!("kelvin-approval-{request}")
 }
 
-/// A check run in progress. If it is dropped unfinished, it is closed as failed: an open check would block a merge for
-/// ever.
+/// A check run in progress. If it is dropped unfinished, it is completed as failed, because an open check would block a
+/// merge forever.
 #[must_use = "dropping it closes it as failed"]
 pub struct OpenCheckRun<'a> {
     client: &'a Client,
@@ -79,7 +79,7 @@ pub struct OpenCheckRun<'a> {
 }
 
 impl<'a> OpenCheckRun<'a> {
-    /// Opens a check run on a commit. `external_id` tells this run and attempt from others.
+    /// Opens a check run on a commit. `external_id` distinguishes this run and attempt from others.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl<'a> OpenCheckRun<'a> {
         external_id: &str,
     ) -> Result<Self, Error> {
         let run = match client.create_check_run(name, head_sha, external_id) {
-            // The check run may exist: a second one of the same name would stay open beside it.
+            // The check run may exist: then a second one with the same name would leave it open.
             Err(error) if error.is_unsure() => {
                 client.pause_about(Duration::from_secs(1));
                 match client.check_run_of(name, head_sha, external_id)? {
@@ -114,11 +114,11 @@ impl<'a> OpenCheckRun<'a> {
         self.run.html_url.as_deref()
     }
 
-    /// Closes the check run. Annotations that GitHub refuses are left out; the conclusion is not.
+    /// Completes the check run. Annotations that GitHub rejects are left out; the conclusion is not.
     ///
     /// # Errors
     ///
-    /// See [`Error`]; also where the check run is closed but annotations are missing.
+    /// Fails with an [`Error`] if GitHub does not answer, or if the check run is completed but annotations are missing.
     pub fn finish(mut self, conclusion: Conclusion, shown: &ShownCheckRun) -> Result<(), Error> {
         let mut output = json!({
             "title": cut(&shown.title, 255),
@@ -172,13 +172,13 @@ impl Drop for OpenCheckRun<'_> {
                 "summary": "The run ended before it had a verdict: it failed, or it was stopped. \
                             The log of the job says more.",
             });
-            // Nobody is left who could get the error.
+            // The error cannot be returned here, because there is no caller any more.
             let _ = self.close(Conclusion::Failure, &output, None);
         }
     }
 }
 
-/// Closes a closed check run again, with new content.
+/// Completes a check run again, with new content.
 ///
 /// # Errors
 ///
@@ -208,12 +208,12 @@ fn remark(annotation: &Annotation) -> Remark {
             Level::Notice => "notice",
         },
         title: cut(&annotation.title, 255),
-        // GitHub counts bytes here, 64 KB of them.
+        // GitHub counts bytes here, at most 64 KB.
         message: cut(&annotation.message, 15_000),
     }
 }
 
-/// The text with at most so many characters, cut at the end of a line where there is one.
+/// The text with at most this many characters, cut at the end of a line if there is one.
 fn cut(text: &str, most: usize) -> String {
     const MARK: &str = "\n\n(cut here; the rest is in the report)";
     let Some((end, _)) = text.char_indices().nth(most) else {

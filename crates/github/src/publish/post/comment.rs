@@ -1,4 +1,5 @@
-//! One comment on a pull request, found again by its hidden first line, which has its key and the run that wrote it.
+//! One comment on a pull request. It is found again by its hidden first line, which contains its key and the run that
+//! wrote it.
 
 use std::time::Duration;
 
@@ -6,15 +7,15 @@ use crate::publish::Context;
 use crate::{Client, Comment, Error};
 use kelvin_base::digest::Digest;
 
-/// The most bytes of a comment at first; GitHub takes 65,536 characters.
+/// The maximum size of a comment in bytes at the first attempt; GitHub accepts 65,536 characters.
 const BUDGET: usize = 60_000;
-/// The most bytes of a second try, where GitHub refuses the first.
+/// The maximum size in bytes at the second attempt, if GitHub rejects the first.
 const SMALLER: usize = 20_000;
-/// How often a comment is written where it is unknown whether it was stored.
+/// How often a comment is written if it is unknown whether it was stored.
 const ATTEMPTS: usize = 3;
 /// How often the program checks whether another job wrote a comment at the same time.
 const LOOKS: usize = 2;
-/// The shortest wait before such a check.
+/// The shortest wait before each check for comments of other jobs.
 const LOOK: Duration = Duration::from_millis(400);
 /// The number of entries of a page of comments.
 const PAGE: usize = 100;
@@ -22,11 +23,11 @@ const PAGE: usize = 100;
 /// When a comment is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommentMode {
-    /// One comment, kept up to date.
+    /// One comment, which is always replaced by the newest result.
     Update,
-    /// A new one for every run.
+    /// A new comment for every run.
     New,
-    /// One comment, which is first written when there is something to report.
+    /// One comment, which is first written when there is a result to report.
     OnChange,
     /// Never.
     Off,
@@ -39,7 +40,7 @@ pub enum Posted {
     Created(String),
     /// An existing comment was updated.
     Updated(String),
-    /// Nothing was written, for this reason.
+    /// No comment was written, for this reason.
     Skipped(String),
 }
 
@@ -64,9 +65,9 @@ pub struct Sticky<'a> {
     pub mode: CommentMode,
     /// The run that writes.
     pub stamp: &'a CommentStamp,
-    /// Whether there is nothing to report: a pass without a change.
+    /// Whether there is no news: a pass without a change.
     pub quiet: bool,
-    /// Which comments stay as they are.
+    /// Which comments are not replaced.
     pub keeps: KeptComments,
 }
 
@@ -76,20 +77,20 @@ pub enum KeptComments {
     /// None of them.
     #[default]
     Nothing,
-    /// Those that the same attempt of the run has written.
+    /// The comments that the same attempt of the run has written.
     OfAttempt,
-    /// Those about the same commit, by whichever run.
+    /// The comments about the same commit, by any run.
     OfCommit,
 }
 
 /// Renders a comment within a number of bytes.
 pub(super) type Body<'a> = dyn FnMut(usize) -> String + 'a;
 
-/// Writes a comment, or returns the reason why not. `body` is called with the most bytes of the comment.
+/// Writes a comment, or returns the reason why not. `body` is called with the maximum size of the comment in bytes.
 ///
 /// # Errors
 ///
-/// See [`Error`]; a comment that another job wrote is never an error.
+/// Fails with an [`Error`] if GitHub does not answer; a comment that another job wrote is never an error.
 pub fn comment(client: &Client, sticky: &Sticky<'_>, body: &mut Body<'_>) -> Result<Posted, Error> {
     if sticky.mode == CommentMode::Off {
         return Ok(skipped("comments are off (`comment: off`)"));
@@ -127,10 +128,10 @@ struct CommentWriter<'a, 'b> {
     sticky: &'a Sticky<'a>,
     /// The account of the token; none until a first comment shows the app of the token.
     me: Option<String>,
-    /// All comments at the time of the last check.
+    /// All comments, as of the last check.
     seen: Vec<Comment>,
     body: &'a mut Body<'b>,
-    /// The text that GitHub accepted or has yet to refuse.
+    /// The text that GitHub has accepted, or not rejected yet.
     fits: Option<(usize, String)>,
     /// Whether there may be a new comment that was not confirmed.
     unsure: bool,
@@ -141,7 +142,7 @@ impl CommentWriter<'_, '_> {
         self.seen = self.client.comments(self.sticky.pull_request, 1)?;
         let stamp = self.sticky.stamp;
         if self.sticky.mode == CommentMode::New {
-            // A comment of this very run exists only where an earlier try may have succeeded.
+            // A comment of this run exists only if an earlier attempt may have succeeded.
             if let Some((mine, _)) = self.mine().into_iter().find(|(_, other)| other == stamp) {
                 return Ok(Posted::Created(mine.html_url));
             }
@@ -149,7 +150,7 @@ impl CommentWriter<'_, '_> {
         }
         let mut mine = self.mine().into_iter();
         if let Some((first, theirs)) = mine.next() {
-            // These are comments that an earlier try of this run could not delete.
+            // These are comments that an earlier attempt of this run could not delete.
             for (late, _) in mine.filter(|(_, other)| other == stamp) {
                 self.client.delete_comment(late.id)?;
             }
@@ -165,14 +166,14 @@ impl CommentWriter<'_, '_> {
     fn begin(&mut self) -> Result<Posted, Error> {
         let new = self.create()?;
         if let Some(user) = &new.user {
-            // The comment shows the account of the token, where it was unknown before.
+            // The comment shows the account of the token, if it was unknown before.
             self.me = Some(user.login.clone());
         }
         self.settle(new)
     }
 
-    /// Whether a comment may be ours. An app does not know its own name: then the comment of any app with our first
-    /// line counts, since no person can write one.
+    /// Whether a comment may come from this program. An app does not know its own name: then the comment of any app
+    /// with our first line counts, since no person can write as an app.
     fn may_be_mine(&self, comment: &Comment) -> bool {
         match &self.me {
             Some(me) => comment.is_by(me),
@@ -195,10 +196,10 @@ impl CommentWriter<'_, '_> {
         mine
     }
 
-    /// Checks whether another job wrote a comment at the same time. The oldest comment stays, and the job that wrote a
-    /// later one deletes it.
+    /// Checks whether another job wrote a comment at the same time. The oldest comment is kept, and the job that wrote
+    /// a later one deletes it.
     fn settle(&mut self, new: Comment) -> Result<Posted, Error> {
-        // Comments are ordered by their numbers, so full pages do not change.
+        // Comments are sorted by their numbers, so a full page does not change.
         let page = (self.seen.len() / PAGE).max(1);
         for _ in 0..LOOKS {
             self.client.pause_about(LOOK);
@@ -247,7 +248,7 @@ impl CommentWriter<'_, '_> {
         created
     }
 
-    /// Sends the text, and a smaller one if it is refused.
+    /// Sends the text, and a smaller one if it is rejected.
     fn fitting(
         &mut self,
         send: &mut dyn FnMut(&str) -> Result<Comment, Error>,
@@ -276,7 +277,7 @@ fn skipped(why: &str) -> Posted {
     Posted::Skipped(why.to_owned())
 }
 
-/// The longest key that is written unchanged in a marker.
+/// The maximum length of a key that is written unchanged in a marker.
 const MOST: usize = 160;
 
 /// The run that wrote a comment.
@@ -300,8 +301,8 @@ impl CommentStamp {
         }
     }
 
-    /// Whether the result of this run is older than that of `other`. On the same commit, a person who runs a job again
-    /// wants to see the new result.
+    /// Whether the result of this run is older than that of `other`. On the same commit, a run that a person started
+    /// again has the newer result.
     fn is_older_than(&self, other: &Self) -> bool {
         if self.run == other.run {
             return self.attempt < other.attempt;
@@ -322,7 +323,7 @@ pub(super) fn write_marker(key: &str, stamp: &CommentStamp) -> String {
     )
 }
 
-/// The stamp of a comment with this key; none where the comment is not ours.
+/// The stamp of a comment with this key; none if the comment does not come from this program.
 pub(super) fn read_marker(key: &str, body: &str) -> Option<CommentStamp> {
     let line = body.lines().next()?.strip_prefix(&prefix(key))?;
     let mut stamp = CommentStamp::default();
@@ -331,7 +332,7 @@ pub(super) fn read_marker(key: &str, body: &str) -> Option<CommentStamp> {
             ("head", value) => stamp.head = value.to_owned(),
             ("run", value) => stamp.run = value.parse().ok()?,
             ("attempt", value) => stamp.attempt = value.parse().ok()?,
-            // A later version may have further fields.
+            // A later version may have more fields.
             _ => {}
         }
     }
@@ -342,8 +343,8 @@ fn prefix(key: &str) -> String {
     format!("<!-- kelvin-action:{} ", safe_key(key))
 }
 
-/// A key that can neither close the comment nor be taken for another key: everything except letters, digits and a few
-/// signs is written as bytes, and the end of a long key is replaced by its digest.
+/// A key that can neither close the HTML comment nor be mistaken for another key: everything except letters, digits and
+/// a few characters is written as bytes, and the end of a long key is replaced by its digest.
 fn safe_key(key: &str) -> String {
     let mut out = String::new();
     for byte in key.bytes() {

@@ -1,5 +1,4 @@
-//! Posts the rendered texts. Every target is best effort: the caller turns an error into one warning, and the verdict
-//! does not change.
+//! Posts the rendered texts. The caller turns each error into a warning, and the verdict does not change.
 
 mod check_run;
 mod comment;

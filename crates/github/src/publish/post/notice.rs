@@ -22,14 +22,14 @@ pub struct ApprovalNotice {
 }
 
 impl ApprovalNotice {
-    /// The id by which people name it.
+    /// The id of the request, as people use it.
     pub fn id(&self) -> String {
         self.request.id(Some(&self.origin))
     }
 }
 
-/// Every request that this account ever made on a pull request, whatever happened to it since: a person who decided may
-/// have read any of them.
+/// Every request that this account ever made on a pull request, in any later state: a person who decided may have read
+/// any of them.
 pub fn made(comments: &[Comment], me: &str, pull_request: u64) -> Vec<ApprovalNotice> {
     let own = comments.iter().filter(|comment| comment.is_by(me));
     let found = own.filter_map(|comment| {
@@ -45,9 +45,9 @@ pub fn made(comments: &[Comment], me: &str, pull_request: u64) -> Vec<ApprovalNo
     found.collect()
 }
 
-/// The current requests of this account on a pull request: the last one of each configuration, and of equal ones in a
-/// row the first one, which people have answered. A comment that was changed does not count, since everybody with the
-/// right to push can change it.
+/// The current requests of this account on a pull request. For each configuration this is the last request; if several
+/// equal ones follow each other, the first of them, to which people have answered. A comment that was changed does not
+/// count, since everybody with the right to push can change it.
 pub fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<ApprovalNotice> {
     let mut found: Vec<ApprovalNotice> = Vec::new();
     let mut sorted: Vec<&Comment> = comments
@@ -59,13 +59,13 @@ pub fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Approval
         let Some((request, origin)) = comment.body.as_deref().and_then(request::read) else {
             continue;
         };
-        // A request that was copied from another pull request does not belong to this one.
+        // A request that was copied from another pull request does not belong to this pull request.
         if origin.pull_request != pull_request {
             continue;
         }
         let at = to_seconds(&comment.created_at);
         let (Ok(at), true) = (at, comment.created_at == comment.updated_at) else {
-            // A later request makes an earlier one void, whatever happened to it.
+            // A later request makes an earlier one invalid, in any state.
             found.retain(|other| !other.origin.is_of(&origin));
             continue;
         };
@@ -86,11 +86,11 @@ pub fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Approval
     found
 }
 
-/// Asks for a decision, unless a request exists already.
+/// Asks for a decision, unless there is already a request.
 ///
 /// # Errors
 ///
-/// Why the request could not be made.
+/// Fails with the reason why the request could not be made.
 pub fn ask(
     client: &Client,
     approval: &Approval,

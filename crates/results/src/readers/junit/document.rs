@@ -1,4 +1,4 @@
-//! The elements of JUnit XML, and what a file says of itself.
+//! The elements of JUnit XML, and the numbers that a file states about itself.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,8 +7,7 @@ use quick_xml::events::{BytesStart, Event};
 
 use crate::readers::{ReadError, cut, json};
 
-/// What else may stand between the elements that are read. The last four are of Maven's Surefire: tests that passed when
-/// they ran again.
+/// Other elements that may occur. The last four come from Maven's Surefire: tests that passed when they ran again.
 const OTHERS: &[&str] = &[
     "properties",
     "system-out",
@@ -34,7 +33,7 @@ pub(super) struct Test {
     pub is_skipped: bool,
 }
 
-/// What a `<testsuite>` says of itself, and what it holds.
+/// The claims of a `<testsuite>` about itself, and its content.
 #[derive(Default)]
 pub(super) struct Suite {
     pub name: String,
@@ -71,7 +70,7 @@ impl Document {
         }
     }
 
-    /// Refuses a file that holds fewer tests, or other outcomes, than it says.
+    /// Rejects a file that contains fewer tests, or other outcomes, than it claims.
     pub(super) fn check(&self, file: &Path) -> Result<(), ReadError> {
         for suite in &self.suites {
             let [tests, bad] = suite.said;
@@ -91,11 +90,11 @@ impl Document {
     }
 }
 
-/// The document while it is read.
+/// The document during parsing.
 struct Reading<'a> {
     file: &'a Path,
     document: Document,
-    /// The elements that are open, from the root, and for each suite its number.
+    /// The open elements, from the root, and for each suite its number.
     open: Vec<(String, usize)>,
 }
 
@@ -151,7 +150,7 @@ impl Reading<'_> {
             ("testsuite", "" | "testsuites" | "testsuite") => {
                 let own = self.suite(&attributes)?;
                 if parent == "testsuite" {
-                    // A suite of suites counts what is in them, and is checked through them.
+                    // The counts of a suite of suites cover its inner suites, and are checked through these.
                     self.document.suites[suite].said = [None; 2];
                 }
                 suite = self.document.suites.len();
@@ -171,7 +170,7 @@ impl Reading<'_> {
             {
                 return Err(self.broken(&format!("`<{}>` does not belong here", cut(name, 60))));
             }
-            // What is printed, or within a message.
+            // Printed text, or elements inside a message.
             _ => {}
         }
         self.open.push((name, suite));
@@ -203,7 +202,7 @@ impl Reading<'_> {
         let class = attributes.get("classname").unwrap_or("").to_owned();
         let between = if class.is_empty() { "" } else { "::" };
         let time = attributes.get("time").map(|time| {
-            // Some writers put commas between thousands.
+            // Some programs write commas between thousands.
             let seconds = time.replace(',', "").parse::<f64>();
             seconds.ok().filter(|time| time.is_finite()).ok_or_else(|| {
                 self.broken(&format!("`time` is `{}`, and no number", cut(time, 60)))
@@ -235,7 +234,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Keeps a property of a test; those of a suite say nothing of a sample.
+    /// Stores a property of a test; properties of a suite do not concern a sample.
     fn property(&mut self, attributes: &Attributes) -> Result<(), ReadError> {
         if !self.open.iter().any(|(name, _)| name == "testcase") {
             return Ok(());

@@ -1,7 +1,7 @@
-//! JUnit XML: one test case is one sample.
+//! Reads JUnit XML: one test case is one sample.
 //!
-//! pytest and promptfoo write it in ways of their own. pytest has `<error>` for fixtures only, and calls an exception
-//! in a test a failure; promptfoo puts the number of the test before its description.
+//! pytest and promptfoo each write it in their own way. pytest uses `<error>` only for fixtures, and reports an
+//! exception in a test as a failure; promptfoo puts the number of the test before its description.
 
 mod document;
 
@@ -16,7 +16,7 @@ use super::collect::{Collector, LATENCY, LOWER, PASS, UNKNOWN, YES_NO};
 use super::{ReadError, cut};
 use crate::{MetricKind, Results, Row};
 
-/// The properties that are no metrics, though they may be numbers.
+/// The properties that are not metrics, even if they are numbers.
 const CASE: &str = "case_id";
 const REPEAT: &str = "repeat";
 const INPUT: &str = "input";
@@ -78,7 +78,7 @@ pub(super) fn read(file: &Path) -> Result<Results, ReadError> {
         }
         row.case = case;
         let id = (test.class.as_str(), test.name.as_str());
-        // pytest writes a second test case where a test ended and its fixture could not be taken down.
+        // pytest writes a second test case if a test ended but the teardown of its fixture failed.
         let first = seen
             .get(&id)
             .filter(|_| tool == Tool::Pytest)
@@ -157,7 +157,7 @@ impl Test {
 }
 
 /// Whether the message of a failure is an exception other than a failed assertion. It begins with the name of its type,
-/// and by the rules of Python the names of errors end so.
+/// and by Python's convention the names of errors end in this way.
 fn is_exception(message: &str) -> bool {
     let Some((name, _)) = message.split_once(':').or(Some((message, ""))) else {
         return false;
@@ -209,7 +209,8 @@ impl Value {
     }
 }
 
-/// The properties that are metrics: those with numbers. One that is a number here and a text there is refused.
+/// The properties that are metrics: those with numbers. A property that is a number in one test and a text in another
+/// is rejected.
 fn properties(file: &Path, tests: &[Test]) -> Result<BTreeMap<String, MetricKind>, ReadError> {
     let mut found: BTreeMap<&str, Vec<(&Test, &str)>> = BTreeMap::new();
     for test in tests.iter().filter(|test| !test.is_skipped) {
@@ -287,11 +288,11 @@ fn names(file: &Path, tool: Tool, tests: &[Test]) -> Result<Vec<String>, ReadErr
         .collect()
 }
 
-/// How the parameters of a test function name its cases: what stands before and after the id that the test records as
-/// `case_id`. It is empty where the function records none.
+/// How the parameters of a test function name its cases: the text before and after the id that the test records as
+/// `case_id`. It is empty if the function records none.
 ///
-/// A test that raises before it has recorded its id has to be found all the same, as its error would otherwise belong
-/// to a case of its own.
+/// This is needed for a test that raises an exception before it has recorded its id: otherwise its error would belong
+/// to a separate case.
 struct Shapes(BTreeSet<(String, String)>);
 
 impl Shapes {
@@ -353,7 +354,7 @@ impl Shapes {
     }
 }
 
-/// Whether the parameters are those that pytest makes up: a name and a number from 0 on.
+/// Whether the parameters are those that pytest generates: a name and a number from 0.
 fn are_numbered(tests: &[&Test]) -> bool {
     let mut numbers = BTreeSet::new();
     let mut words = BTreeSet::new();

@@ -1,8 +1,8 @@
-//! Frames hostile texts, so that no text can leave its frame or imitate another part of the question.
+//! Puts untrusted texts into frames, so that no text can leave its frame or imitate another part of the question.
 //!
-//! The borders carry a mark that is a digest of all texts of the question. No text contains the mark: to contain it, a
-//! text would have to contain a digest of itself, and where that happens by chance, another mark is taken. The mark
-//! depends only on the texts, so that equal questions are equal bytes, and the cache has an answer for them.
+//! The borders contain a mark that is a digest of all texts of the question. No text contains the mark: it would have
+//! to contain a digest of itself, and if that happens by chance, another mark is used. The mark depends only on the
+//! texts, so that equal questions are equal bytes, and the cache has an answer for them.
 
 use std::borrow::Cow;
 
@@ -15,11 +15,11 @@ pub(super) struct Framed<'a> {
     pub(super) text: &'a str,
 }
 
-/// An invisible character that no tokenizer takes for a part of a control token.
+/// An invisible character that no tokenizer treats as a part of a control token.
 const JOINER: char = '\u{2060}';
 
-/// The continuations of control tokens in the usual chat templates, by their first character. Many servers
-/// read such tokens in the text of a message too, where they would end the message.
+/// The continuations of control tokens in common chat templates, by their first character. Many servers also interpret
+/// such tokens inside the text of a message, where they would end the message.
 const CONTROL: [(char, &[&str]); 2] = [
     (
         '<',
@@ -54,8 +54,8 @@ const CONTROL: [(char, &[&str]); 2] = [
     ),
 ];
 
-/// The frames of some texts, one below the other, each of at most `most` characters. The salt distinguishes
-/// questions with equal texts, such as several votes.
+/// The frames of some texts, one after the other, each with at most `most` characters. The salt distinguishes questions
+/// with equal texts, such as several votes.
 pub(super) fn frames(texts: &[Framed<'_>], salt: &str, most: usize) -> String {
     let mark = mark(texts, salt);
     let mut frames = String::new();
@@ -76,7 +76,7 @@ pub(super) fn frames(texts: &[Framed<'_>], salt: &str, most: usize) -> String {
     frames
 }
 
-/// The mark of the borders: 16 hexadecimal digits that none of the texts holds.
+/// The mark of the borders: 16 hexadecimal digits that occur in none of the texts.
 fn mark(texts: &[Framed<'_>], salt: &str) -> String {
     let mut tries: u64 = 0;
     loop {
@@ -99,8 +99,8 @@ pub(super) fn is_cut(text: &str, most: usize) -> bool {
     text.chars().nth(most).is_some()
 }
 
-/// The beginning and the end of a text that is too long, and the number of characters between them. The beginning
-/// is longer, since it says what a text is about; the end often has the conclusion.
+/// The beginning and the end of a text that is too long, and the number of characters between them. The beginning is
+/// longer, since it says what a text is about; the end often contains the conclusion.
 fn cut(text: &str, most: usize) -> Option<(&str, &str, usize)> {
     if !is_cut(text, most) {
         return None;
@@ -113,8 +113,8 @@ fn cut(text: &str, most: usize) -> Option<(&str, &str, usize)> {
     Some((begin, end, all - most))
 }
 
-/// The text with every control token of a chat template broken by an invisible character. This can be
-/// undone: where a text has such characters already, one more is added.
+/// The text in which an invisible character breaks every control token of a chat template. This can be undone: if a
+/// text already has such characters, one more is added.
 fn shield(text: &str) -> Cow<'_, str> {
     let mut places = text.match_indices(['<', '[']).filter_map(|(at, found)| {
         let first = found.chars().next()?;

@@ -24,10 +24,10 @@ use kelvin_base::failure::Failure;
 pub(super) use rubric::Template;
 pub(super) use scale::Scale;
 
-/// The most characters of the notes of a model that are kept.
+/// How many characters of a model's notes are stored at most.
 const NOTES_KEPT: usize = 2000;
 
-/// The questions to a model, and how often they are asked.
+/// The questions to a model, and how often each is asked.
 #[derive(Clone, Debug)]
 pub(super) struct Rubric {
     pub(super) mode: Mode,
@@ -36,25 +36,25 @@ pub(super) struct Rubric {
     pub(super) votes: usize,
     pub(super) reducer: Reducer,
     pub(super) places: Places,
-    /// The most characters that are shown of each text.
+    /// How many characters of each text are shown at most.
     pub(super) most: usize,
-    /// The user's words, which replace the rules of the mode.
+    /// The user's own words, which replace the rules of the mode.
     pub(super) template: Option<Template>,
 }
 
-/// Which of two texts is shown first.
+/// The order in which two texts are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Places {
     /// Always the reference.
     Fixed,
-    /// The reference and the response by turns, from one exhibit to the next. A preference for a place then adds to
-    /// the noise of single grades, and cancels in their mean.
+    /// The reference and the response alternate between exhibits. A position bias then adds to the noise of single
+    /// grades, but cancels out in their mean.
     ByTurns,
-    /// Each exhibit is asked about in both orders.
+    /// Each exhibit is graded in both orders.
     Both,
 }
 
-/// Asks a model.
+/// A judge that asks a language model.
 #[derive(Debug)]
 pub(super) struct Llm {
     rubric: Rubric,
@@ -102,7 +102,7 @@ impl Llm {
 }
 
 impl Rubric {
-    /// The digest of the fixed words of a question.
+    /// The digest of the fixed texts of a question.
     fn words(&self) -> Digest {
         Fields::of("kelvin/judge/rubric/v1")
             .field("before", self.before())
@@ -135,7 +135,7 @@ impl Rubric {
         }
     }
 
-    /// The orders and votes of the questions about an exhibit, in their order.
+    /// The orders and votes of the questions about an exhibit, in the order in which they are asked.
     fn rounds(&self, exhibit: &Exhibit<'_>) -> impl Iterator<Item = (Order, usize)> + '_ {
         let orders = self.orders(exhibit).iter();
         orders.flat_map(|order| (1..=self.votes).map(|vote| (*order, vote)))
@@ -194,7 +194,7 @@ impl Rubric {
                     Order::Swapped => [response, reference],
                 }
             }
-            // The names of the frames tell only the order, so that the model cannot know which text is expected to be
+            // The names of the frames show only the order, so that the model cannot know which text is expected to be
             // right.
             Mode::Pairwise | Mode::Equivalence => {
                 let reference = exhibit.needs_reference()?;
@@ -212,12 +212,14 @@ impl Rubric {
         Ok(shown)
     }
 
-    /// Whether the judge is to rank passages, and none was found. Nobody is asked then: the figure is 0, as in Ragas.
+    /// Whether the judge has to rank passages although none was found. Then no call is made: the figure is 0, as in
+    /// Ragas.
     fn has_nothing_to_rank(&self, exhibit: &Exhibit<'_>) -> bool {
         self.mode == Mode::ContextPrecision && exhibit.passages.is_some_and(<[String]>::is_empty)
     }
 
-    /// Refuses a list that has not one verdict for each passage: a share of some of them would be another figure.
+    /// Rejects a list that does not have exactly one verdict for each passage: the share over only some of them would
+    /// be a different figure.
     fn check_count(&self, exhibit: &Exhibit<'_>, read: &Value) -> Result<(), Ungraded> {
         if self.mode != Mode::ContextPrecision {
             return Ok(());
@@ -231,7 +233,7 @@ impl Rubric {
         Err(Ungraded::new(UngradedCode::Invalid, text))
     }
 
-    /// The score of the response, from the score that the model gave to the text that was shown first.
+    /// The score of the response, computed from the model's score for the text that was shown first.
     fn of_response(&self, read: f64, order: Order) -> f64 {
         match (self.mode, order) {
             (Mode::Pairwise, Order::Given) => 1.0 - read,
@@ -326,7 +328,7 @@ struct GradeReading {
 
 impl Reading for GradeReading {
     fn digest(&self) -> Digest {
-        // Version 1 did not keep the name of the model that the server says.
+        // Version 1 did not store the model name that the server reports.
         let fields = Fields::of("kelvin/reader/grade/v2");
         fields.field("scale", format!("{:?}", self.scale)).digest()
     }

@@ -1,5 +1,5 @@
-//! Finds the one JSON object of an answer. Models wrap it in prose or in a fenced block, which is
-//! accepted. An answer that could be read in two ways is refused.
+//! Finds the only JSON object of an answer. Models often put it into prose or into a fenced block, which is accepted.
+//! An ambiguous answer is rejected.
 
 use std::fmt;
 
@@ -9,18 +9,18 @@ use serde_json::{Map, Value};
 
 use kelvin_base::failure::{Failure, FailureKind};
 
-/// The most characters of an answer that a message shows.
+/// How many characters of an answer a message shows at most.
 const SHOWN: usize = 80;
 
 /// The object of an answer.
 ///
-/// The first brace of the text has to begin the object, and no other brace may follow it. Prose with
-/// braces is rare in answers. If the reader guessed which of several objects is meant, a text that the
-/// model repeats could choose its own grade.
+/// The first brace of the text has to begin the object, and no other brace may follow the object. Prose with braces is
+/// rare in answers. If the reader chose one of several objects, a text that the model repeats could contain its own
+/// grade.
 ///
 /// # Errors
 ///
-/// Where there is no object, where there are several, and where the object has a key twice.
+/// Fails if there is no object, if there are several, or if the object contains a key twice.
 pub(super) fn object(answer: &[u8]) -> Result<Map<String, Value>, Failure> {
     let unreadable = |what: String| Failure::new(FailureKind::GradeUnreadable, what);
     let ambiguous = |what: &str| Failure::new(FailureKind::GradeAmbiguous, what);
@@ -54,7 +54,7 @@ pub(super) fn object(answer: &[u8]) -> Result<Map<String, Value>, Failure> {
             "the answer of the judge has more than one JSON object",
         ));
     }
-    // An object within a list or a text is not what was asked for.
+    // An object inside a list or a string is not the requested form.
     let is_within =
         before.trim_end().ends_with(['[', '"']) || after.trim_start().starts_with([']', '"', '}']);
     if is_within {
@@ -81,7 +81,7 @@ pub(super) fn excerpt(text: &str) -> String {
 /// The beginning of the error message for a key that occurs twice.
 const TWICE: &str = "a key stands twice";
 
-/// An object whose keys are distinct. The reader of JSON values would keep the last of two.
+/// An object whose keys are distinct. The parser of `serde_json` would silently use the last of two equal keys.
 struct Entries(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Entries {
@@ -104,8 +104,7 @@ impl<'de> Visitor<'de> for EntriesVisitor {
         let mut is_twice = false;
         while let Some(key) = map.next_key::<String>()? {
             if entries.contains_key(&key) {
-                // The rest is still read: an object that is cut off is no valid JSON, whatever its
-                // keys are.
+                // The rest is still parsed: a truncated object is not valid JSON, whatever its keys are.
                 is_twice = true;
                 map.next_value::<IgnoredAny>()?;
             } else {

@@ -1,6 +1,6 @@
-//! The texts of the questions. Every change of a word of the fixed texts must raise [`VERSION`]. The digest of the
-//! texts is in the id of the judge as well, so grades by different words are never compared. In the place of the
-//! rules, a template has the user's words.
+//! The texts of the questions. Every change of a fixed text must raise [`VERSION`]. The digest of the texts is also in
+//! the id of the judge, so that grades from different texts are never compared. In a template, the user's words replace
+//! the rules.
 
 use super::scale::Scale;
 use crate::judge::mode::Mode;
@@ -26,7 +26,7 @@ impl Mode {
         }
     }
 
-    /// The task of the examiner.
+    /// The task that the model is given.
     pub(super) const fn rules(self) -> &'static str {
         match self {
             Self::Reference => include_str!("rubric/reference.txt"),
@@ -46,7 +46,8 @@ pub(super) fn before(rules: &str) -> String {
     format!("{rules}\n{FRAMES}")
 }
 
-/// The text after the frames. The form of the answer comes last, where a model follows it best.
+/// The text after the frames. The description of the answer's format comes last, because a model follows the last
+/// instructions best.
 pub(super) fn after(scale: &Scale) -> String {
     format!(
         "The frames end here. Answer by the rules before them, with one JSON object and nothing else:\n{}\n",
@@ -57,13 +58,13 @@ pub(super) fn after(scale: &Scale) -> String {
 /// The placeholder for the frames in a template.
 const PLACE: &str = "{frames}";
 
-/// The user's text before and after the frames, which stay: the rules for reading them and the form of the answer are
+/// The user's text before and after the frames. The rules for reading the frames and the form of the answer are still
 /// added to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::judge) struct Template {
-    /// The text before the frames, which gives the examiner its task.
+    /// The text before the frames, which gives the model its task.
     pub(super) before: String,
-    /// The text after the frames; empty where the template ends with them.
+    /// The text after the frames; empty if the template ends with them.
     pub(super) after: String,
 }
 
@@ -72,9 +73,8 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// The problem of the template, and what to do. Without frames the graded text could pretend to be a part of the
-    /// question, so a template without the placeholder for them, or with another placeholder for a text, is
-    /// refused.
+    /// Fails with the problem of the template, and advice. Without frames the graded text could pretend to be a part of
+    /// the question, so the template must have the placeholder for the frames, and no other placeholder for a text.
     pub(in crate::judge) fn parse(text: &str) -> Result<Self, (String, String)> {
         let help = format!(
             "write `{PLACE}` once, where the criteria, the prompt and the response are to stand, each in a frame"
@@ -106,7 +106,8 @@ impl Template {
     }
 }
 
-/// The first word in braces that looks like the name of a placeholder. JSON has quotes within its braces.
+/// The first word in braces that looks like the name of a placeholder. JSON is not matched, because it has quotes
+/// inside its braces.
 fn placeholder(text: &str) -> Option<&str> {
     let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     text.split('{').skip(1).find_map(|rest| {

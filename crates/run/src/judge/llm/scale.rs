@@ -13,25 +13,25 @@ const CHOICE: &str = "choice";
 /// The key of the notes of the model.
 const NOTES: &str = "notes";
 
-/// The allowed answers of a model.
+/// The answers that a model may give.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::judge) enum Scale {
     /// A number from 0 to 1.
     Number,
-    /// One of these words, each with its score, in the order in which they are shown.
+    /// One of some words, each with its score, in the order in which they are shown.
     Choices(Vec<(String, f64)>),
-    /// A list of claims, statements or passages with a verdict for each, of which this measure is made.
+    /// A list of claims, statements or passages with a verdict for each; this measure is computed from the verdicts.
     Verdicts(RagMeasure),
 }
 
 impl Scale {
-    /// Which of two texts is better: 1 for the first one, 0 for the second one.
+    /// The scale for the better of two texts: 1 for the first one, 0 for the second one.
     pub(in crate::judge) fn winner() -> Self {
         let choices = [("one", 1.0), ("two", 0.0), ("tie", 0.5)];
         Self::Choices(choices.map(|(word, score)| (word.to_owned(), score)).into())
     }
 
-    /// Whether there are so few scores that several answers can agree.
+    /// Whether there are so few possible scores that several answers can agree.
     pub(in crate::judge) const fn is_discrete(&self) -> bool {
         matches!(self, Self::Choices(_))
     }
@@ -49,7 +49,8 @@ impl Scale {
             ),
             Self::Verdicts(measure) => verdicts::form(*measure),
             Self::Choices(choices) => {
-                // Only the words are shown: with the scores beside them, a model would choose a word for its number.
+                // Only the words are shown: if the model also saw the scores, it would choose a word because of its
+                // number.
                 let quoted = Self::words(choices).into_iter().map(|word| json!(word));
                 let words: Vec<String> = quoted.map(|word| word.to_string()).collect();
                 format!(
@@ -60,8 +61,8 @@ impl Scale {
         }
     }
 
-    /// The JSON schema of an answer, for a server that takes one. Both keys are required because some
-    /// servers take no schema with optional ones.
+    /// The JSON schema of an answer, for a server that accepts one. Both keys are required because some servers accept
+    /// no schema with optional keys.
     pub(super) fn schema(&self) -> Value {
         let (key, schema) = match self {
             Self::Verdicts(measure) => return verdicts::schema(*measure),
@@ -86,7 +87,7 @@ impl Scale {
     ///
     /// # Errors
     ///
-    /// Where the answer has no score. Nothing is guessed: a text with a number in it is no number.
+    /// Fails if the answer has no score. Nothing is guessed: a string that contains a number is not a number.
     pub(super) fn score(&self, answer: &Map<String, Value>) -> Result<f64, Failure> {
         let invalid = |what: String| Failure::new(FailureKind::GradeInvalid, what);
         match self {
@@ -104,7 +105,7 @@ impl Scale {
                 };
                 let score = number.as_f64().unwrap_or(f64::NAN);
                 match (0.0..=1.0).contains(&score) {
-                    // Adding zero turns a negative zero into a plain one.
+                    // Adding zero turns a negative zero into a positive one.
                     true => Ok(score + 0.0),
                     false => Err(invalid(format!(
                         "`{SCORE}` is {number}, not a number from 0 to 1"
@@ -129,7 +130,7 @@ impl Scale {
         }
     }
 
-    /// The notes of the model beside its score. Only a text is kept.
+    /// The notes of the model beside its score; only a string is accepted.
     pub(super) fn notes(answer: &Map<String, Value>) -> &str {
         answer
             .get(NOTES)
@@ -137,7 +138,7 @@ impl Scale {
             .unwrap_or_default()
     }
 
-    /// The smallest answer of this score and these notes.
+    /// The shortest answer that has this score and these notes.
     pub(super) fn smallest(&self, score: f64, notes: &str) -> Value {
         match self {
             Self::Number | Self::Verdicts(_) => json!({ NOTES: notes, SCORE: score }),
@@ -156,7 +157,7 @@ fn missing(key: &str) -> Failure {
     )
 }
 
-/// The kind of the value that was found instead, for a message.
+/// The type of the value that was found instead, for a message.
 const fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,9 +1,9 @@
-//! The answers of a model that is asked for a list of claims, statements or passages with a verdict for each, and the
-//! figure that is made of the verdicts.
+//! The answers of a model that lists claims, statements or passages with a verdict for each, and the figure that is
+//! computed from the verdicts.
 //!
 //! The formulas are those of Es et al. 2023, "RAGAS: Automated Evaluation of Retrieval Augmented Generation", as Ragas
-//! 0.4.3 computes them; the relevance of an answer is that of deepeval 4.3.1. Where Ragas gives "not a number", for an
-//! answer without a claim, there is no grade here.
+//! 0.4.3 computes them; the relevance of an answer is that of deepeval 4.3.1. For an answer without a claim, Ragas
+//! returns "not a number"; here there is no grade.
 
 use serde_json::{Map, Value, json};
 
@@ -11,19 +11,19 @@ use crate::judge::RagMeasure;
 use crate::judge::seat;
 use kelvin_base::failure::{Failure, FailureKind};
 
-/// The most entries of a list.
+/// How many entries a list may have.
 const MOST_ENTRIES: usize = 500;
-/// The most characters of a claim that are kept.
+/// How many characters of a claim are stored.
 const KEPT_OF_A_CLAIM: usize = 300;
-/// The most claims that the notes quote.
+/// How many claims the notes quote at most.
 const QUOTED: usize = 5;
 
-/// The words of a measure: the key of the list, the key of an entry's text or number, and the key of its verdict.
+/// The words for a measure: the key of the list, the key of an entry's text or number, and the key of its verdict.
 struct Words {
     list: &'static str,
     entry: &'static str,
     verdict: &'static str,
-    /// What an entry with the verdict false is, for the notes.
+    /// The word for an entry whose verdict is false, for the notes.
     refused: &'static str,
 }
 
@@ -95,8 +95,8 @@ pub(super) fn schema(measure: RagMeasure) -> Value {
 ///
 /// # Errors
 ///
-/// Where the list is missing or empty, and where an entry has no text, no number or no verdict. Nothing is guessed: a
-/// list with one malformed entry is refused as a whole, since a share of the rest would be another figure.
+/// Fails if the list is missing or empty, or if an entry has no text, no number or no verdict. Nothing is guessed: a
+/// list with one malformed entry is rejected as a whole, since the share over the rest would be a different figure.
 pub(super) fn read(measure: RagMeasure, answer: &Map<String, Value>) -> Result<Value, Failure> {
     let invalid = |what: String| Failure::new(FailureKind::GradeInvalid, what);
     let Words {
@@ -171,20 +171,20 @@ pub(super) fn read(measure: RagMeasure, answer: &Map<String, Value>) -> Result<V
     Ok(read)
 }
 
-/// The smallest answer from which the same is read.
+/// The smallest answer from which the same value is read.
 pub(super) fn smallest(measure: RagMeasure, read: &Value) -> Value {
     let list = words(measure).list;
     json!({ list: read.get(list) })
 }
 
-/// The number of verdicts in what was read.
+/// The number of verdicts in a value that was read.
 pub(super) fn count(measure: RagMeasure, read: &Value) -> usize {
     let list = read.get(words(measure).list).and_then(Value::as_array);
     list.map_or(0, Vec::len)
 }
 
-/// The figure of a list of verdicts. It is the share of those that are true; of passages, the mean of the precision at
-/// each useful one, and 0 where none is of use.
+/// The figure of a list of verdicts. It is the share of true verdicts. For passages, it is the mean of the precision at
+/// each useful passage, and 0 if none is useful.
 pub(super) fn score(measure: RagMeasure, verdicts: &[bool]) -> f64 {
     let good = verdicts.iter().filter(|verdict| **verdict).count();
     if !is_numbered(measure) {

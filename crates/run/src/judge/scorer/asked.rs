@@ -1,7 +1,7 @@
 //! Decisions in prose: a judge says how similar the meanings of two decisions are.
 //!
 //! The scorer itself only knows that equal texts have the distance 0. The run collects the judge's scores of the other
-//! pairs, and the records keep the distances, so that nothing that is computed from the records later asks a model.
+//! pairs, and the records store the distances. So later computations from the records never ask a model.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,14 @@ use super::{Scorer, ScorerKind, describe};
 use crate::config::{Config, schema_of};
 use crate::judge::{Exhibit, Judge, JudgeSettings};
 
-/// Two different decisions: that of the baseline, and one beside it. White space at their ends is
-/// removed.
+/// Two different decisions: the decision of the baseline and that of a variant, without white space at their ends.
 pub type Pair = (String, String);
 
 /// A judge, and how its scores become distances.
 #[derive(Debug)]
 pub struct AskedJudge {
     judge: Box<dyn Judge>,
-    /// A score of at least this means that nothing has changed.
+    /// A score of at least this value means that both decisions are the same.
     same_from: Option<f64>,
 }
 
@@ -36,7 +35,7 @@ impl AskedJudge {
         questions.map_or(0, |questions| questions.len())
     }
 
-    /// The distance that a score stands for.
+    /// The distance that corresponds to a score.
     fn distance(&self, score: f64) -> f64 {
         match self.same_from {
             Some(from) if score >= from => 0.0,
@@ -44,14 +43,14 @@ impl AskedJudge {
         }
     }
 
-    /// The pair that the judge has to be asked about to know the distance of two decisions; none where they are equal,
-    /// or are not texts.
+    /// The pair about which the judge has to be asked to know the distance of two decisions; none if they are equal, or
+    /// are not texts.
     pub fn question(one: &Value, other: &Value) -> Option<Pair> {
         let (one, other) = (one.as_str()?.trim(), other.as_str()?.trim());
         (one != other).then(|| (one.to_owned(), other.to_owned()))
     }
 
-    /// The texts of a pair that the judge is shown.
+    /// The texts of a pair that the judge sees.
     pub const fn exhibit((one, other): &Pair) -> Exhibit<'_> {
         Exhibit {
             passages: None,
@@ -64,12 +63,12 @@ impl AskedJudge {
     }
 }
 
-/// A scorer with the answers of its judge.
+/// A scorer together with the answers of its judge.
 #[derive(Debug)]
 pub struct Known<'a> {
     /// The scorer.
     pub scorer: &'a dyn Scorer,
-    /// The score of each pair that has one.
+    /// The score of each pair that was graded.
     pub scores: &'a BTreeMap<Pair, f64>,
 }
 
@@ -95,7 +94,7 @@ impl Scorer for Known<'_> {
     }
 }
 
-/// Compares texts. The judge is missing until the declared models are known.
+/// A scorer that compares texts. The judge is missing until the declared models are known.
 #[derive(Debug)]
 struct Prose {
     id: String,
@@ -124,7 +123,7 @@ impl Scorer for Prose {
     }
 }
 
-/// The key of the lowest score with which two decisions mean the same.
+/// The key of the lowest score with which two decisions count as the same.
 const SAME_FROM: &str = "same_from";
 
 /// A kind of judge that is used as a scorer: its name, its name as a judge, and its keys.

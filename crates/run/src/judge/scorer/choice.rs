@@ -1,4 +1,4 @@
-//! The value of `scorer`: the name of a scorer, or its name with settings.
+//! The value of `scorer`: the name of a scorer, optionally with settings.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use super::{ALL, Scorer, ScorerKind};
 use crate::config::Config;
 use crate::judge::JudgeSettings;
 
-/// A chosen scorer, and how the choice was written.
+/// A chosen scorer, and the text of the choice.
 #[derive(Clone, Debug)]
 pub struct Choice {
     name: &'static str,
@@ -26,7 +26,7 @@ impl Choice {
     ///
     /// # Errors
     ///
-    /// Where no scorer has this name, or it refuses the settings.
+    /// Fails if no scorer has this name, or if the scorer rejects the settings.
     pub fn read(written: &Value) -> Result<Self, String> {
         let entry = written
             .as_object()
@@ -40,11 +40,11 @@ impl Choice {
         Self::open(*kind, settings)
     }
 
-    /// The same choice with the models that a configuration declares, where the scorer calls one.
+    /// The same choice with the models that a configuration declares, if the scorer calls one.
     ///
     /// # Errors
     ///
-    /// The problem of the settings, for a person.
+    /// Fails with the problem of the settings, for a person.
     pub fn with_models(mut self, config: &Config) -> Result<Self, String> {
         let kind = ALL.iter().find(|kind| kind.name() == self.name);
         if let Some(kind) = kind
@@ -64,14 +64,14 @@ impl Choice {
         })
     }
 
-    /// The judge that the scorer asks, with its place in the configuration; none where it asks nobody.
+    /// The judge that the scorer asks, with its place in the configuration; none if it asks no judge.
     pub fn judge(&self) -> Option<(String, &JudgeSettings)> {
         let judge = self.judge.as_ref()?;
         Some((format!("scorer.{}", self.name), judge))
     }
 
-    /// The settings, where they are a list of texts, such as the levels of an ordinal scorer; empty
-    /// otherwise. A report stores them, so that its figures can be computed again.
+    /// The settings if they are a list of texts, such as the levels of an ordinal scorer; otherwise empty. A report
+    /// stores them, so that its figures can be computed again.
     pub fn levels(&self) -> Vec<String> {
         let settings = self.settings.as_array().into_iter().flatten();
         settings
@@ -80,7 +80,7 @@ impl Choice {
     }
 }
 
-/// The words that go into the digest of a configuration.
+/// The text for the digest of a configuration.
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let levels = self.levels();
@@ -148,12 +148,12 @@ impl JsonSchema for Choice {
     }
 }
 
-/// The scorer that was chosen.
+/// The scorer of a choice.
 pub fn chosen_scorer(choice: &Choice) -> Arc<dyn Scorer> {
     Arc::clone(&choice.scorer)
 }
 
-/// The scorer with this id from a report; none where this program knows no such scorer.
+/// The scorer with this id in a report; none if this program does not know it.
 pub fn stored(id: &str, levels: &[String]) -> Option<Arc<dyn Scorer>> {
     let settings = match levels {
         [] => Value::Null,

@@ -4,8 +4,8 @@ use serde_json::{Number, Value};
 
 use super::{Scorer, ScorerKind, describe};
 
-/// The default: strings, booleans and null are equal or not, exactly; numbers are
-/// `min(1, |a-b| / max(|a|, |b|, 1))`; different JSON types are 1 apart.
+/// The default: strings, booleans and null are either equal or not; numbers have the distance `min(1, |a-b| / max(|a|,
+/// |b|, 1))`; values of different JSON types have the distance 1.
 #[derive(Debug)]
 struct Exact;
 
@@ -57,7 +57,7 @@ impl Scorer for Exact {
     }
 }
 
-/// Integers are compared as integers first: as f64, neighbours above 2^53 would be equal.
+/// Integers are compared as integers first, because as f64 two neighbours above 2^53 would be equal.
 fn numeric(a: &Number, b: &Number) -> f64 {
     if let (Some(a), Some(b)) = (integer(a), integer(b)) {
         if a == b {

@@ -1,8 +1,8 @@
 //! Says how far apart two decisions are, and which decisions can be compared at all.
 //!
-//! A scorer is one file in this folder and one line in the list of their kinds, and it is pure. Two scorers have a
-//! judge that is asked about pairs of decisions. The run makes those calls, and the records keep
-//! the answers of the judge.
+//! Each scorer is one file in this folder and one line in the list of kinds, and it makes no calls. Two scorers have a
+//! judge that is asked about pairs of decisions. The run makes those calls, and the records store the answers of the
+//! judge.
 
 mod asked;
 mod choice;
@@ -24,38 +24,37 @@ use set::SetKind;
 pub use asked::{AskedJudge, Known, Pair};
 pub use choice::{Choice, chosen_scorer, stored};
 
-/// Grades decisions against each other.
+/// Compares decisions.
 pub trait Scorer: Send + Sync + fmt::Debug {
-    /// Names the scorer and its version in reports; figures of different scorers are not compared.
+    /// Names the scorer and its version in reports; figures of different scorers are never compared.
     fn id(&self) -> String;
 
-    /// Refuses a decision that the scorer cannot compare, in words that fit after "the decision is".
+    /// Rejects a decision that the scorer cannot compare, in words that fit after "the decision is".
     fn accepts(&self, decision: &Value) -> Result<(), String>;
 
-    /// The distance in `[0, 1]` between two accepted decisions; 0 for equal ones. None where a judge
-    /// is needed but was not asked or has given no score.
+    /// The distance in `[0, 1]` between two accepted decisions; 0 for equal ones. None if a judge is needed but was not
+    /// asked or has given no score.
     fn distance(&self, one: &Value, other: &Value) -> Option<f64>;
 
-    /// The decision as a number, for a scorer that knows larger and smaller distances; none where only a text is
-    /// compared.
+    /// The decision as a number, for a scorer with larger and smaller distances; none if it only compares texts.
     fn number(&self, decision: &Value) -> Option<f64> {
         let _ = decision;
         None
     }
 
-    /// A text that two decisions share exactly if their distance is 0.
+    /// A text that is the same for two decisions exactly if their distance is 0.
     fn class(&self, decision: &Value) -> String {
         decision.to_string()
     }
 
-    /// The judge that has to be asked; none for a scorer that computes every distance by itself. Such a
-    /// distance is symmetric.
+    /// The judge for the distances; none for a scorer that computes every distance itself. A computed distance is
+    /// symmetric.
     fn asked(&self) -> Option<&AskedJudge> {
         None
     }
 }
 
-/// A kind of scorer, as the registry knows it.
+/// A kind of scorer in the registry.
 pub trait ScorerKind: Sync {
     /// The name of the kind under `scorer`.
     fn name(&self) -> &'static str;
@@ -63,22 +62,21 @@ pub trait ScorerKind: Sync {
     /// A sentence about the kind for the reference of the configuration.
     fn description(&self) -> &'static str;
 
-    /// The JSON schema of the settings, as in `scorer: {NAME: SETTINGS}`; none where the kind has
-    /// no settings.
+    /// The JSON schema of the settings in `scorer: {NAME: SETTINGS}`; none if the kind has no settings.
     fn schema(&self) -> Option<Value>;
 
-    /// Makes the scorer. The settings fit the schema, and are null where there is none.
+    /// Makes the scorer. The settings match the schema, and are null if there is none.
     ///
     /// # Errors
     ///
-    /// The problem of the settings, for a person.
+    /// Fails with the problem of the settings, for a person.
     fn open(&self, settings: &Value) -> Result<Box<dyn Scorer>, String>;
 
-    /// Makes the scorer again, with the models that a configuration declares, where the scorer calls one.
+    /// Makes the scorer with the models that a configuration declares, if the scorer calls one.
     ///
     /// # Errors
     ///
-    /// The problem of the settings, for a person.
+    /// Fails with the problem of the settings, for a person.
     fn open_with(
         &self,
         settings: &Value,
@@ -88,8 +86,7 @@ pub trait ScorerKind: Sync {
         Ok(None)
     }
 
-    /// The settings of the judge that the scorer asks; none where it asks nobody. Tests of how far a
-    /// scorer can be trusted put this judge on trial.
+    /// The settings of the judge that the scorer asks; none if it asks no judge. `kelvin calibrate` tests this judge.
     fn judge(&self, settings: &Value) -> Option<JudgeSettings> {
         let _ = settings;
         None

@@ -1,4 +1,4 @@
-//! Ordered levels: the distance in steps as a share of the largest distance.
+//! Ordered levels: the distance in steps divided by the largest possible distance.
 
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -44,12 +44,12 @@ impl ScorerKind for OrdinalKind {
 }
 
 impl Ordinal {
-    /// Levels from lowest to highest; at least two, distinct (the configuration checks it).
+    /// Levels from lowest to highest; there are at least two, and they are distinct, which the configuration checks.
     const fn new(levels: Vec<String>) -> Self {
         Self { levels }
     }
 
-    /// The place of a level, or of what stands in a report in its place.
+    /// The index of a level, or of its placeholder in a report.
     fn place(&self, decision: &Value) -> Option<usize> {
         let text = decision.as_str()?;
         let mut levels = self.levels.iter();

@@ -64,7 +64,7 @@ impl Scorer for Set {
     }
 }
 
-/// The members as JSON text, which tells `1` from `"1"`.
+/// The members as JSON text, which distinguishes `1` from `"1"`.
 fn members(decision: &Value) -> BTreeSet<String> {
     match decision {
         Value::Array(list) => list.iter().map(Value::to_string).collect(),

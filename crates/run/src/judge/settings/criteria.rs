@@ -1,4 +1,4 @@
-//! A judge for a single criterion: it grades by criteria, whatever else its settings say.
+//! A judge for a single criterion: it always grades by criteria, even if its settings say something else.
 
 use super::{JudgeSettings, JudgeType, MemberSettings, Mode, Needs};
 use crate::targets::ModelName;
@@ -21,11 +21,11 @@ impl JudgeSettings {
         }
     }
 
-    /// The same judge with these criteria, in the mode `criteria` where its settings name no mode.
+    /// The same judge with the given criteria; if its settings name no mode, in the mode `criteria`.
     ///
     /// # Errors
     ///
-    /// Where one of its judges does not grade by criteria: there is no reference to compare a response with.
+    /// Fails if one of its judges does not grade by criteria, because there is no reference for comparison.
     pub fn with_criteria(mut self, criteria: &str) -> Result<Self, String> {
         for member in std::iter::once(&mut self.own).chain(&mut self.panel) {
             if member.kind != JudgeType::Llm {
@@ -53,7 +53,7 @@ impl JudgeSettings {
 }
 
 impl JudgeSettings {
-    /// The first problem of the settings that a schema does not find, in a sentence.
+    /// The first problem of the settings that a schema cannot find, as a sentence.
     pub fn slips_in_words(&self) -> Option<String> {
         self.slips().first().map(ToString::to_string)
     }

@@ -1,4 +1,4 @@
-//! A judge as it is written in a configuration: `judge: {type: …, …}`.
+//! A judge in a configuration: `judge: {type: …, …}`.
 
 mod criteria;
 mod needs;
@@ -20,7 +20,7 @@ use crate::config::Config;
 use crate::targets::{Asking, ModelName, ModelSettings};
 pub use needs::Needs;
 
-/// The most characters of a text that a model is shown.
+/// How many characters of a text a model sees at most.
 const MAX_CHARS: usize = 20_000;
 
 /// A judge, or a panel of several.
@@ -121,12 +121,12 @@ impl JudgeSettings {
     ///
     /// # Errors
     ///
-    /// The problem of the settings, for a person.
+    /// Fails with the problem of the settings, for a person.
     pub fn open(&self, config: &Config) -> Result<Box<dyn Judge>, String> {
         self.open_with(&|name| config.model(name))
     }
 
-    /// The same, with a function that finds a model by its name.
+    /// Makes the judge with a function that finds a model by its name.
     fn open_with<'m>(&self, find: &Find<'_, 'm>) -> Result<Box<dyn Judge>, String> {
         if let Some(slip) = self.slips().into_iter().next() {
             return Err(slip.to_string());
@@ -151,21 +151,21 @@ impl JudgeSettings {
         )))
     }
 
-    /// The measures of answers from retrieved passages that the judge makes; empty where it gives grades. A panel has
-    /// either such measures alone or none.
+    /// The measures of retrieval-augmented answers that the judge computes; empty if it gives grades. A panel has
+    /// either only such measures or none.
     pub fn rag_measures(&self) -> Vec<RagMeasure> {
         self.members()
             .filter_map(|member| member.mode.and_then(Mode::rag))
             .collect()
     }
 
-    /// Whether the judge has to be shown the passages that an answer was made from.
+    /// Whether the judge needs the passages from which an answer was made.
     pub fn needs_passages(&self) -> bool {
         let measures = self.rag_measures();
         measures.into_iter().any(RagMeasure::needs_passages)
     }
 
-    /// Whether the judge grades by criteria and has none in its settings: every exhibit has to bring some.
+    /// Whether the judge grades by criteria but its settings have none: then every exhibit has to have its own.
     pub fn lacks_criteria(&self) -> bool {
         self.members()
             .any(|one| one.mode == Some(Mode::Criteria) && one.criteria.is_none())
@@ -222,7 +222,7 @@ impl MemberSettings {
                 (Some(false) | None, _) => Places::Fixed,
             },
             most: self.max_chars.map_or(MAX_CHARS, NonZeroUsize::get),
-            // A template that cannot be read was reported before; no judge is opened then.
+            // An invalid template was reported before; then no judge is opened.
             template: self
                 .prompt_template
                 .as_deref()
@@ -240,7 +240,7 @@ impl MemberSettings {
         ordered
     }
 
-    /// Whether there are so few scores that several answers can agree.
+    /// Whether there are so few possible scores that several answers can agree.
     fn is_discrete(&self) -> bool {
         match self.kind {
             JudgeType::ExactMatch => true,
@@ -262,7 +262,7 @@ impl JudgeType {
     }
 }
 
-/// Judges for tests, with models that nothing calls.
+/// Judges for tests, with models that are never called.
 #[cfg(test)]
 pub(super) mod tests_only {
     use serde_json::{Value, json};
@@ -307,13 +307,13 @@ impl JudgeSettings {
         self.members().any(|member| member.kind == JudgeType::Llm)
     }
 
-    /// The names of the models that it asks.
+    /// The names of the models that the judge asks.
     pub fn models(&self) -> impl Iterator<Item = &str> {
         let names = self.members().filter_map(|member| member.model.as_ref());
         names.map(|ModelName(name)| name.as_str())
     }
 
-    /// Whether every language model is shown the response beside a reference.
+    /// Whether every language model sees the response together with a reference.
     pub fn shows_two_texts(&self) -> bool {
         let mut members = self.members();
         members.all(|member| member.mode.unwrap_or_default() != Mode::Criteria)

@@ -1,28 +1,28 @@
-//! The texts that a judge has to be shown beside an answer.
+//! The texts that a judge needs besides an answer.
 
 use super::{JudgeSettings, JudgeType, MemberSettings, Mode};
 
-/// The texts that a judge has to be shown beside an answer.
+/// The texts that a judge needs besides an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// No other text: the judge grades by criteria.
     Nothing,
-    /// An answer to compare with. A judge that is directed tells a better answer from a worse one;
-    /// another judge tells only how similar the two are, whichever of them is the better one.
+    /// An answer for comparison. A directed judge distinguishes a better answer from a worse one; any other judge only
+    /// says how similar the two are.
     Reference {
-        /// Whether it is directed.
+        /// Whether the judge is directed.
         is_directed: bool,
     },
     /// Another answer, from which the judge chooses the better one.
     Rival,
-    /// An answer that is known to be right: the judge looks how the retrieved passages do next to it, and no answer of
-    /// another pipeline can stand for it.
+    /// An answer that is known to be right. The judge compares the retrieved passages with it, so the answer of another
+    /// pipeline cannot be used.
     Truth,
 }
 
 impl JudgeSettings {
-    /// The needs of the judge. A panel needs what any of its members needs. It is directed where all members that
-    /// compare are directed, and it chooses only where all members choose.
+    /// The needs of the judge. A panel needs what any of its members needs. It is directed if all members that compare
+    /// are directed, and it chooses only if all members choose.
     pub fn needs(&self) -> Needs {
         if self.own.kind != JudgeType::Panel {
             return self.own.needs();

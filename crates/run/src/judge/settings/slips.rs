@@ -1,5 +1,5 @@
-//! The problems of the settings of a judge that a schema does not find. A key that the judge does not
-//! read is one of them: nobody should think that it has an effect.
+//! The problems in the settings of a judge that a schema cannot find. For example, a key without an effect on the judge
+//! is a problem, because the user would think that it has one.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::judge::llm::Template;
 use crate::judge::panel::Reducer;
 
 impl JudgeSettings {
-    /// Every problem of the settings under a node that the schema does not find, at its place.
+    /// Every problem of the settings under a node that the schema cannot find, with its position.
     pub fn problems(node: &Node) -> Vec<Problem> {
         let Ok(settings) = serde_json::from_value::<Self>(node.to_json()) else {
             return Vec::new();
@@ -78,7 +78,7 @@ impl JudgeSettings {
 /// A problem of the settings.
 #[derive(Clone, Debug)]
 pub(super) struct Slip {
-    /// The place of the judge in its panel; none for a judge outside of a panel.
+    /// The index of the judge in its panel; none for a judge outside a panel.
     member: Option<usize>,
     key: &'static str,
     what: String,
@@ -114,7 +114,7 @@ fn no_majority() -> Slip {
 }
 
 impl MemberSettings {
-    /// The keys that are written, and the types of judges that read them.
+    /// The keys in the settings, and the types of judges that read them.
     fn written(&self) -> Vec<(&'static str, &'static [JudgeType])> {
         const LLM: &[JudgeType] = &[JudgeType::Llm];
         const MODEL: &[JudgeType] = &[JudgeType::Llm, JudgeType::EmbeddingSimilarity];
@@ -172,8 +172,8 @@ impl MemberSettings {
         slips
     }
 
-    /// Only the rules of the mode `criteria` can be replaced by a template: in the other modes the order and the
-    /// names of the texts are a part of the question.
+    /// A template can replace only the rules of the mode `criteria`: in the other modes the order and the names of the
+    /// texts are a part of the question.
     fn slips_of_template(&self, mode: Mode, slips: &mut Vec<Slip>) {
         let Some(text) = &self.prompt_template else {
             return;

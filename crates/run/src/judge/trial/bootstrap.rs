@@ -1,20 +1,20 @@
-//! Bootstrap intervals for statistics of samples that come in clusters.
+//! Bootstrap intervals for statistics of clustered samples.
 
 use kelvin_base::digest::Fields;
 use kelvin_base::draw::Draw;
 
-/// The share of resamples outside of each end of a 95 % interval.
+/// The share of resamples beyond each end of a 95 % interval.
 const TAIL: f64 = 0.025;
-/// The least share of resamples that must have a value. Where more have none, the interval would only describe the
+/// The lowest share of resamples that must have a value. If more have none, the interval would only describe the
 /// resamples in which the statistic happened to exist.
 const LEAST: f64 = 0.95;
 
 /// Draws clusters anew, so that an interval needs no formula for the variance of its statistic.
 ///
-/// The percentile interval of Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter
-/// 13; whole clusters are drawn, since their samples are not independent (Davison and Hinkley,
-/// "Bootstrap Methods and their Application", 1997, section 3.8). The draws depend on the name of the
-/// statistic and on the count of clusters alone, so equal samples have equal intervals.
+/// The percentile interval of Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13. Whole
+/// clusters are drawn, since the samples within a cluster are not independent (Davison and Hinkley, "Bootstrap Methods
+/// and their Application", 1997, section 3.8). The draws depend only on the name of the statistic and the number of
+/// clusters, so equal samples have equal intervals.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bootstrap {
     /// How often the clusters are drawn.
@@ -22,9 +22,9 @@ pub(super) struct Bootstrap {
 }
 
 impl Bootstrap {
-    /// A two-sided 95 % interval for a statistic of so many clusters. The statistic gets the indices
-    /// of the drawn clusters, each as often as it was drawn. None below two clusters, and where the
-    /// statistic has no value in more than a twentieth of the resamples.
+    /// A two-sided 95 % interval for a statistic of this many clusters. The statistic gets the indices of the drawn
+    /// clusters, each as often as it was drawn. None for fewer than two clusters, or if the statistic has no value in
+    /// more than a twentieth of the resamples.
     pub(super) fn interval(
         self,
         name: &str,
@@ -52,8 +52,8 @@ impl Bootstrap {
     }
 }
 
-/// A quantile of sorted values, linear between them (Hyndman and Fan, "Sample quantiles in statistical
-/// packages", 1996, definition 7).
+/// A quantile of sorted values, with linear interpolation (Hyndman and Fan, "Sample quantiles in statistical packages",
+/// 1996, definition 7).
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let (below, above) = (

@@ -1,8 +1,8 @@
-//! Whether a judge is fit to gate on.
+//! Whether a judge is fit for a gate.
 //!
-//! Each criterion asks whether a figure keeps to a limit, and answers with the interval of the figure
-//! rather than with its value: the limit is kept where the whole interval keeps to it, broken where no part of the
-//! interval does, and open in between. So a judge is never cleared because it was tried too little.
+//! Each criterion compares the interval of a figure with a limit, not just its value. The limit is kept if the whole
+//! interval keeps it, broken if no part of the interval does, and open in between. So a judge is never accepted just
+//! because it was tested too little.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,20 +11,21 @@ use super::limit::{Limit, Ruling};
 use super::measure::{TrialFigures, TrialMeasure};
 use super::samples::TrialFigure;
 
-/// The least share of surely worse copies that must score below the good answer.
+/// The lowest share of certainly worse copies that must score below the good answer.
 pub(super) const LEAST_ORDER: f64 = 0.8;
-/// The largest shift of a score by filler, place, an instruction or the judge's own family.
+/// The largest shift of a score by filler, position, an instruction or the judge's own family.
 pub(super) const MOST_SHIFT: f64 = 0.1;
-/// The largest standard deviation of repeats. With this noise, 100 prompts still show a drop of 0.07.
+/// The largest standard deviation of repeats. With this noise, 100 prompts can still show a drop of
+/// 0.07.
 pub(super) const MOST_NOISE: f64 = 0.2;
-/// The least rank correlation with the labels of people: what Cohen ("Statistical Power Analysis for the
-/// Behavioral Sciences", 1988, section 3.2) calls a medium one. People agree with each other no better than
-/// that on many tasks, and labels of good answers alone have a small range, which lowers it.
+/// The lowest rank correlation with the labels of people: Cohen ("Statistical Power Analysis for the Behavioral
+/// Sciences", 1988, section 3.2) calls it medium. On many tasks, people do not agree with each other better than that.
+/// Labels of good answers alone have a small range, which lowers the correlation.
 pub(super) const LEAST_CORRELATION: f64 = 0.3;
 /// The largest share of unscored gradings.
 pub(super) const MOST_UNSCORED: f64 = 0.1;
-/// The fewest prompts that tell anything: a bootstrap of fewer is too narrow, and 17 pairs that are all in the right
-/// order are the fewest that show a share above 0.8.
+/// The smallest number of prompts for a conclusion: a bootstrap interval of fewer prompts is too narrow, and at least
+/// 17 pairs, all in the right order, are needed to show a share above 0.8.
 pub(super) const FEWEST_PROMPTS: usize = 20;
 
 /// Whether a judge is fit to gate on.
@@ -67,19 +68,18 @@ pub struct Criterion {
     pub text: String,
 }
 
-/// Facts about a trial beside its figures.
+/// Facts about a trial besides its figures.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Circumstances {
     /// How many prompts there were.
     pub prompts: usize,
-    /// How many gradings were asked for.
+    /// How many gradings were requested.
     pub asked: usize,
-    /// How many of them have no score.
+    /// How many of the gradings have no score.
     pub unscored: usize,
-    /// Whether the configured judge asks in both orders and takes the mean, so that a preference
-    /// for a place cancels out.
+    /// Whether the configured judge asks in both orders and takes the mean, so that a position bias cancels out.
     pub asks_both_orders: bool,
-    /// Whether the judge is shown two texts at all.
+    /// Whether the judge sees two texts at all.
     pub shows_two: bool,
 }
 
@@ -153,8 +153,8 @@ pub(super) fn criteria(figures: &TrialFigures, around: Circumstances) -> Vec<Cri
         ),
     ] {
         let figure = figures.get(&measure);
-        // Labels and families are optional. A trial without them can still clear a judge, and says
-        // that it did not look at them.
+        // Labels and families are optional. A trial without them can still find a judge fit, and says that it did not
+        // test them.
         let is_given = figure.is_some_and(|figure| figure.n > 0);
         all.push(match is_given {
             true => criterion(name, measure, figure, limit, what),
@@ -168,7 +168,8 @@ pub(super) fn criteria(figures: &TrialFigures, around: Circumstances) -> Vec<Cri
     all
 }
 
-/// The conclusion from the criteria: one broken criterion makes the judge unfit, and an open one is not ignored.
+/// The conclusion from the criteria: one broken criterion makes the judge unfit, and an open one prevents that it is
+/// fit.
 pub(super) fn fitness(criteria: &[Criterion]) -> Fitness {
     let has = |ruling| criteria.iter().any(|one| one.ruling == ruling);
     match () {
@@ -209,7 +210,7 @@ fn criterion(
                 Some(room) => {
                     let half = (high - low) / 2.0;
                     let wanted = figure.prompts as f64 * (half / room).powi(2);
-                    // The interval is not symmetric, so the count is given with at most two digits.
+                    // The interval is not symmetric, so the count is rounded to two significant digits.
                     let wanted = (wanted.ceil() as usize)
                         .max(figure.prompts + 1)
                         .max(FEWEST_PROMPTS);

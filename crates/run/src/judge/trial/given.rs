@@ -1,4 +1,4 @@
-//! The answers that a judge is tried on, as a file of JSON lines has them.
+//! The answers on which a judge is tested, as a file of JSON lines.
 
 use std::path::Path;
 
@@ -15,15 +15,15 @@ pub struct GivenAnswer {
     pub prompt: String,
     /// The answer.
     pub response: String,
-    /// What a good answer says, where that is known.
+    /// The content of a good answer, if it is known.
     pub reference: Option<String>,
-    /// The worth of the answer in the eyes of a person, in `[0, 1]`.
+    /// A person's rating of the answer, in `[0, 1]`.
     pub label: Option<f64>,
     /// The family of models that wrote the answer.
     pub family: Option<String>,
 }
 
-/// A line as it is written.
+/// The unchecked line of a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawAnswer {
@@ -32,7 +32,7 @@ struct RawAnswer {
     reference: Option<String>,
     label: Option<Value>,
     family: Option<String>,
-    /// Files of labels often name and mark their lines; nothing here depends on it.
+    /// Files of labels often have ids in their lines; this program does not use them.
     #[serde(rename = "id")]
     _id: Option<Value>,
     #[serde(rename = "tags")]
@@ -41,8 +41,8 @@ struct RawAnswer {
 
 impl GivenAnswer {
     /// The answer from which the copies with planted faults are made: the given answer, unless a person says that it
-    /// does not pass, and the reference otherwise. A fault makes a bad answer no worse, so a bad answer would tell
-    /// nothing of the order. None where no good answer is known.
+    /// does not pass, and otherwise the reference. A fault does not make a bad answer worse, so copies of it would show
+    /// nothing about the order. None if no good answer is known.
     pub(super) fn good(&self, pass: f64) -> Option<&str> {
         match self.label {
             Some(label) if label < pass => self.reference.as_deref(),
@@ -50,7 +50,7 @@ impl GivenAnswer {
         }
     }
 
-    /// Adds what tells this answer apart from others.
+    /// Adds the fields that distinguish this answer from others.
     fn field(&self, fields: Fields) -> Fields {
         let label = self.label.map(f64::to_be_bytes);
         fields
@@ -62,7 +62,7 @@ impl GivenAnswer {
     }
 }
 
-/// The digest of all answers in their order.
+/// The digest of all answers, which depends on their order.
 pub(super) fn digest(answers: &[GivenAnswer]) -> Digest {
     let fields = Fields::of("kelvin/given-answers/v1");
     let each = |fields, answer: &GivenAnswer| answer.field(fields);
@@ -74,7 +74,7 @@ pub(super) fn digest(answers: &[GivenAnswer]) -> Digest {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] with the line that cannot be used; nothing of such a file is used.
+/// A [`Misuse`] with the first line that cannot be used; then nothing of the file is used.
 pub fn read(text: &str, file: &Path) -> Result<Vec<GivenAnswer>, Misuse> {
     let mut answers = Vec::new();
     for (at, line) in text.lines().enumerate() {

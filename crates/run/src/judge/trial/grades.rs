@@ -8,29 +8,29 @@ use super::plan::{TrialSettings, TrialTask};
 use super::plant::Plant;
 use super::samples::Samples;
 
-/// A grade of the judge on trial.
+/// A grade of the tested judge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored {
     /// The score of the judge with its configured settings.
     pub score: f64,
-    /// The scores with the answer first and with the reference first, where both orders were asked.
+    /// The scores with the answer first and with the reference first, if both orders were asked.
     pub orders: Option<[f64; 2]>,
 }
 
 /// All grades of a trial. A task without a grade is unscored.
 #[derive(Debug)]
 pub struct Grades<'a> {
-    /// What was graded.
+    /// The graded answers.
     pub answers: &'a [GivenAnswer],
     /// The settings of the trial.
     pub settings: TrialSettings,
-    /// The grades of the judge on trial.
+    /// The grades of the tested judge.
     pub judge: BTreeMap<TrialTask, Scored>,
     /// The grades of the comparison judge.
     pub other: BTreeMap<TrialTask, f64>,
-    /// The family of the judge on trial, where it is known.
+    /// The family of the tested judge, if it is known.
     pub own_family: Option<&'a str>,
-    /// Whether the judge is shown the answer beside a reference.
+    /// Whether the judge sees the answer together with a reference.
     pub shows_two: bool,
 }
 
@@ -65,7 +65,7 @@ impl Grades<'_> {
         }))
     }
 
-    /// A sample of each task that the judge on trial graded.
+    /// A sample for each task that the tested judge graded.
     pub(super) fn each_task<T: Copy>(
         &self,
         sample: impl Fn(TrialTask, f64) -> Option<T>,
@@ -77,7 +77,7 @@ impl Grades<'_> {
         })
     }
 
-    /// The tasks of an answer that the judge on trial graded.
+    /// The tasks of an answer that the tested judge graded.
     fn tasks(&self, answer: usize) -> impl Iterator<Item = (TrialTask, &Scored)> {
         let first = |answer| TrialTask {
             answer,
@@ -88,7 +88,7 @@ impl Grades<'_> {
         range.map(|(task, scored)| (*task, scored))
     }
 
-    /// The grade of the first time that a copy was graded. The good answer may be the given one.
+    /// The first grade of a copy. If the good answer is the given answer, the grade of the given answer is used.
     fn scored(&self, answer: usize, plant: Plant) -> Option<Scored> {
         let given = &self.answers[answer];
         let is_whole = given.good(self.settings.pass) == Some(given.response.as_str());
@@ -109,7 +109,7 @@ impl Grades<'_> {
         self.scored(answer, plant).map(|scored| scored.score)
     }
 
-    /// The score that the comparison judge gives to the answer as it is.
+    /// The score that the comparison judge gives to the unchanged answer.
     pub(super) fn other_score(&self, answer: usize) -> Option<f64> {
         let task = TrialTask {
             answer,
@@ -119,7 +119,7 @@ impl Grades<'_> {
         self.other.get(&task).copied()
     }
 
-    /// The scores in both orders, for every copy of an answer that was asked in both.
+    /// The scores in both orders, for every copy of an answer that was graded in both.
     pub(super) fn orders(&self, answer: usize) -> Vec<[f64; 2]> {
         self.tasks(answer)
             .filter(|(task, _)| task.repeat == 1)
@@ -127,12 +127,12 @@ impl Grades<'_> {
             .collect()
     }
 
-    /// By how much one copy scores above another.
+    /// How much higher one copy scores than another.
     pub(super) fn shift(&self, copy: Plant, than: Plant) -> Samples<f64> {
         self.each(|answer| Some(self.score(answer, copy)? - self.score(answer, than)?))
     }
 
-    /// Whether the good answer scores above a copy, with a half for a tie.
+    /// Whether the good answer scores above a copy; a tie counts one half.
     pub(super) fn above(&self, answer: usize, copy: Plant) -> Option<f64> {
         let (good, copy) = (self.score(answer, Plant::Whole)?, self.score(answer, copy)?);
         Some(match good.partial_cmp(&copy)? {
@@ -142,8 +142,8 @@ impl Grades<'_> {
         })
     }
 
-    /// The variance between the repeats of everything that was graded more than once, and whether the
-    /// verdicts of the repeats differ.
+    /// The variance between repeats for every copy that was graded more than once, and whether the verdicts of the
+    /// repeats differ.
     pub(super) fn repeated(&self) -> Samples<(f64, bool)> {
         self.each(|answer| {
             let mut repeats: BTreeMap<Plant, Vec<f64>> = BTreeMap::new();
@@ -159,7 +159,7 @@ impl Grades<'_> {
         })
     }
 
-    /// Whether an answer of this score passes.
+    /// Whether an answer with this score passes.
     pub(super) fn passes(&self, score: f64) -> bool {
         score >= self.settings.pass
     }

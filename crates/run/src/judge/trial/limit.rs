@@ -1,9 +1,9 @@
-//! The limit that a figure must keep to.
+//! The limit for a figure.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a figure must keep to.
+/// A limit for a figure.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Limit {
     AtLeast(f64),
@@ -26,7 +26,7 @@ pub enum Ruling {
 }
 
 impl Limit {
-    /// Whether an interval keeps to the limit.
+    /// Compares an interval with the limit.
     pub(super) fn ruling(self, (low, high): (f64, f64)) -> Ruling {
         let (is_kept, is_broken) = match self {
             Self::AtLeast(limit) => (low >= limit, high < limit),
@@ -40,7 +40,7 @@ impl Limit {
         }
     }
 
-    /// How far the value is within the limit; none where the value breaks the limit.
+    /// The distance of the value from the limit; none if the value breaks the limit.
     pub(super) fn room(self, value: f64) -> Option<f64> {
         let room = match self {
             Self::AtLeast(limit) => value - limit,
@@ -50,7 +50,7 @@ impl Limit {
         (room > 0.0).then_some(room)
     }
 
-    /// The lowest and the highest value that keep to the limit, for a figure in `[-1, 1]`.
+    /// The lowest and the highest value within the limit, for a figure in `[-1, 1]`.
     pub(super) const fn ends(self) -> (f64, f64) {
         match self {
             Self::AtLeast(limit) => (limit, 1.0),

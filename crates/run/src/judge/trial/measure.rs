@@ -62,7 +62,7 @@ pub enum TrialMeasure {
 }
 
 impl TrialMeasure {
-    /// Its name for people, in a word or three.
+    /// The name of the figure for people, in one to three words.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Order => "right order, surely worse copies",
@@ -92,7 +92,7 @@ impl TrialMeasure {
 /// Every figure of a trial.
 pub(super) type TrialFigures = BTreeMap<TrialMeasure, TrialFigure>;
 
-/// Makes every figure. A figure that cannot be measured has the reason instead.
+/// Computes every figure. A figure that cannot be measured has the reason instead.
 pub(super) fn measure(grades: &Grades<'_>, bootstrap: Bootstrap) -> TrialFigures {
     let mut figures = order(grades, bootstrap);
     figures.extend(position(grades, bootstrap));
@@ -244,7 +244,7 @@ fn with_other(grades: &Grades<'_>, bootstrap: Bootstrap) -> TrialFigures {
     agreement(grades, bootstrap, names, &pairs, why)
 }
 
-/// Spearman, kappa and mean absolute error of pairs of scores.
+/// Spearman's correlation, Cohen's kappa and the mean absolute error for pairs of scores.
 fn agreement(
     grades: &Grades<'_>,
     bootstrap: Bootstrap,
@@ -291,7 +291,8 @@ fn self_preference(grades: &Grades<'_>, bootstrap: Bootstrap) -> TrialFigure {
             "it is not known which family is the judge's own: {which}"
         ));
     };
-    // Where people labelled every answer, the labels say what an answer is worth; otherwise the comparison judge does.
+    // If people labelled every answer, the labels measure the quality of an answer; otherwise the comparison judge
+    // does.
     let is_labelled = grades.answers.iter().all(|answer| answer.label.is_some());
     let excess = grades.each(|answer| {
         let given = &grades.answers[answer];

@@ -1,7 +1,7 @@
-//! The judge on trial: how far its grades can be trusted, before anything is gated on them.
+//! Tests a judge: how far its grades can be trusted before a gate uses them.
 //!
-//! A trial takes answers, makes copies of them whose order is known, has the judge grade everything, and
-//! says whether the judge is fit to gate on. What happens here is pure; the calls are made by `run`.
+//! A trial takes answers, makes copies whose order is known, lets the judge grade everything, and says whether the
+//! judge is fit for a gate. This module makes no calls; `run` does.
 
 mod bootstrap;
 mod fitness;

@@ -1,18 +1,18 @@
-//! The gradings that a trial asks for.
+//! The gradings that a trial needs.
 
 use std::collections::BTreeMap;
 
 use super::given::GivenAnswer;
 use super::plant::Plant;
 
-/// One grading: a copy of an answer, and which time it is asked.
+/// A grading of one copy of an answer, with the number of the repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrialTask {
-    /// The place of the answer in the file, from 0.
+    /// The index of the answer in the file, from 0.
     pub answer: usize,
     /// The copy of the answer.
     pub plant: Plant,
-    /// The number of the grading among those of the same copy, from 1.
+    /// The number of the grading among all gradings of the same copy, from 1.
     pub repeat: usize,
 }
 
@@ -23,9 +23,9 @@ pub struct TrialExhibit<'a> {
     pub prompt: &'a str,
     /// The copy.
     pub response: String,
-    /// What the copy is graded against.
+    /// The text with which the copy is compared.
     pub reference: &'a str,
-    /// Whether somebody gave this reference; otherwise the good answer takes its place.
+    /// Whether a person gave this reference; otherwise the good answer is used as the reference.
     pub is_reference_given: bool,
 }
 
@@ -34,14 +34,14 @@ pub struct TrialExhibit<'a> {
 pub struct TrialSettings {
     /// The lowest score with which an answer passes.
     pub pass: f64,
-    /// How often the same is asked, to measure the noise of the judge; 1 leaves the noise unmeasured.
+    /// How often each grading is repeated to measure the noise of the judge; with 1 the noise is not measured.
     pub repeats: usize,
 }
 
-/// All tasks of a trial, in the order of the answers.
+/// All gradings of a trial, in the order of the answers.
 ///
-/// Where an answer has no reference, the good answer takes its place: its copies are graded against
-/// the text that they were made from.
+/// If an answer has no reference, the good answer is used: its copies are graded against the text from which they were
+/// made.
 pub fn tasks<'a>(
     answers: &'a [GivenAnswer],
     settings: TrialSettings,
@@ -75,9 +75,9 @@ pub fn tasks<'a>(
         let mut is_cut = false;
         for (plant, copy) in copies {
             match plant {
-                // The copy is the given answer, which is graded anyway.
+                // This copy is equal to the given answer, which is graded anyway.
                 Plant::Whole if copy == answer.response => {}
-                // The worth of half an answer is uncertain, so the noise of a judge shows on it.
+                // The value of half an answer is uncertain, so it shows the noise of a judge.
                 Plant::Truncated => {
                     is_cut = true;
                     add(plant, copy, settings.repeats);
@@ -91,7 +91,7 @@ pub fn tasks<'a>(
     tasks
 }
 
-/// The copies that are made of a good answer.
+/// The copies that are made from a good answer.
 const COPIES: &[Plant] = &[
     Plant::Whole,
     Plant::Truncated,
@@ -108,8 +108,8 @@ impl TrialTask {
         format!("{:04}", self.answer + 1)
     }
 
-    /// Whether the comparison judge grades the copy too. Repeats, filler, dress and instructions only concern the
-    /// judge on trial.
+    /// Whether the comparison judge grades the copy too. Repeats, filler, formatting and instructions only test the
+    /// judge itself.
     pub const fn is_compared(self) -> bool {
         self.repeat == 1 && !matches!(self.plant, Plant::Padded | Plant::Dressed | Plant::Obedient)
     }

@@ -65,32 +65,32 @@ pub struct SmallestDrop {
     pub by_prompts: BTreeMap<usize, f64>,
 }
 
-/// A trial with all its grades.
+/// A finished trial with all its grades.
 #[derive(Debug)]
 pub struct FinishedTrial<'a> {
     /// The place of the judge in the configuration.
     pub judge: String,
     /// The id of the judge.
     pub grader_id: String,
-    /// The names of the models that have graded, as their servers say it.
+    /// The names of the models that graded, as reported by their servers.
     pub served: BTreeSet<String>,
     /// The id of the comparison judge.
     pub compared_with: String,
     /// The grades.
     pub grades: Grades<'a>,
-    /// How many gradings of the judge on trial were asked for.
+    /// How many gradings of the tested judge were requested.
     pub gradings: usize,
     /// The number of gradings without a score, by the code of the reason.
     pub unscored: BTreeMap<String, usize>,
-    /// Whether the judge as configured asks in both orders.
+    /// Whether the configured judge asks in both orders.
     pub asks_both_orders: bool,
 }
 
-/// How often the clusters are drawn for an interval: the ends of a 95 % interval then move by about a
+/// How often the clusters are drawn for an interval. With this number, the ends of a 95 % interval change by about a
 /// twentieth of its width from one seed to another.
 pub const RESAMPLES: usize = 2_000;
 
-/// Makes the figures, and judges the judge.
+/// Computes the figures and decides whether the judge is fit.
 pub fn conclude(tried: FinishedTrial<'_>, resamples: usize) -> TrialRecord {
     let grades = &tried.grades;
     let figures = measure(grades, Bootstrap { resamples });
@@ -129,15 +129,15 @@ pub fn conclude(tried: FinishedTrial<'_>, resamples: usize) -> TrialRecord {
     }
 }
 
-/// Sizes of suites for which the smallest visible drop is reported, beside that of the trial itself.
+/// Sizes of suites for which the smallest detectable drop is reported, in addition to the size of the trial itself.
 const SUITES: [usize; 3] = [20, 100, 400];
 
 fn smallest_drop(grades: &Grades<'_>, figures: &TrialFigures, prompts: usize) -> SmallestDrop {
-    // The comparison of two gradings of unchanged answers has the noise of both.
+    // A comparison of two gradings of unchanged answers contains the noise of both.
     let repeats = figures.get(&TrialMeasure::RepeatNoise);
     let repeats = repeats.and_then(|figure| Some(figure.value? * std::f64::consts::SQRT_2));
-    // Answers rarely stay the same to the letter. Filler changes the text but not its worth, so a shift by
-    // filler that differs from prompt to prompt is noise too.
+    // Answers rarely stay exactly the same. Filler changes the text but not its value, so a shift by filler that
+    // differs from prompt to prompt is noise too.
     let shifts = grades.shift(Plant::Padded, Plant::Truncated).all();
     let filler = (shifts.len() > 1).then(|| variance(&shifts).sqrt());
     let noise = repeats.into_iter().chain(filler).reduce(f64::max);
@@ -150,8 +150,8 @@ fn smallest_drop(grades: &Grades<'_>, figures: &TrialFigures, prompts: usize) ->
     SmallestDrop { noise, by_prompts }
 }
 
-/// The smallest drop that a one-sided t test of paired differences at 0.05 finds with a power of 0.8
-/// (Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988, section 2.4).
+/// The smallest drop that a one-sided t test of paired differences at 0.05 detects with a power of
+/// 0.8 (Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988, section 2.4).
 fn drop_seen(noise: f64, prompts: usize) -> f64 {
     let freedom = prompts as f64 - 1.0;
     let quantiles = stats::t_upper_quantile(0.05, freedom) + stats::t_upper_quantile(0.2, freedom);
@@ -159,8 +159,8 @@ fn drop_seen(noise: f64, prompts: usize) -> f64 {
 }
 
 impl TrialRecord {
-    /// The fitness that follows from the figures by today's limits, whatever the record says. `asks_both_orders`
-    /// and `shows_two` tell how the judge is configured.
+    /// The fitness that follows from the figures by the present limits; the fitness in the record is ignored.
+    /// `asks_both_orders` and `shows_two` describe how the judge is configured.
     pub fn by_its_figures(&self, asks_both_orders: bool, shows_two: bool) -> Fitness {
         let circumstances = Circumstances {
             prompts: self.prompts,
@@ -172,7 +172,7 @@ impl TrialRecord {
         fitness::fitness(&fitness::criteria(&self.figures, circumstances))
     }
 
-    /// The criteria that keep the judge from being fit, in their order.
+    /// The criteria because of which the judge is not fit, in order.
     pub fn against(&self) -> impl Iterator<Item = &Criterion> {
         let wanted = match self.fitness {
             Fitness::Unfit => Ruling::Broken,

@@ -23,7 +23,7 @@ pub struct TrialFigure {
 }
 
 impl TrialFigure {
-    /// A figure that could not be measured, for this reason.
+    /// A figure that could not be measured, with the reason.
     pub(super) fn unmeasured(reason: impl Into<String>) -> Self {
         Self {
             value: None,
@@ -50,7 +50,7 @@ pub(super) struct Samples<T> {
 }
 
 impl<T: Copy> Samples<T> {
-    /// Samples with the number of their prompt. Their order within a prompt is kept.
+    /// Samples with the number of their prompt. Their order within a prompt does not change.
     pub(super) fn by_prompt(samples: impl IntoIterator<Item = (usize, T)>) -> Self {
         let mut clusters: Vec<Vec<T>> = Vec::new();
         for (prompt, sample) in samples {
@@ -73,7 +73,7 @@ impl<T: Copy> Samples<T> {
         self.clusters.iter().flatten().copied().collect()
     }
 
-    /// The same samples in another form.
+    /// The same samples after a conversion.
     pub(super) fn map<U: Copy>(&self, form: impl Fn(T) -> U) -> Samples<U> {
         let clusters = self.clusters.iter();
         Samples {
@@ -128,7 +128,7 @@ impl<T: Copy> Samples<T> {
 }
 
 impl Samples<f64> {
-    /// The mean, with a bootstrap interval. The sums of the prompts are made once, not in every resample.
+    /// The mean, with a bootstrap interval. The sums of the prompts are computed once, not in every resample.
     pub(super) fn mean(&self, bootstrap: Bootstrap, name: &str) -> TrialFigure {
         let Some(value) = stats::mean(&self.all()) else {
             return self.none("there is no sample");
@@ -145,8 +145,8 @@ impl Samples<f64> {
         self.valued(value, bootstrap.interval(name, sums.len(), of_drawn))
     }
 
-    /// The mean of shares in `[0, 1]`, with an interval that has a width even where all samples agree: from
-    /// twenty pairs in the right order nobody can conclude that all pairs are.
+    /// The mean of shares in `[0, 1]`, with an interval that has a width even if all samples agree: twenty pairs in the
+    /// right order do not prove that all pairs are.
     pub(super) fn share(&self) -> TrialFigure {
         let Some(value) = stats::mean(&self.all()) else {
             return self.none("there is no sample");

@@ -12,11 +12,11 @@ const INTERPRETERS: &[&str] = &[
     "zsh",
 ];
 
-/// Looks up a command line without starting anything.
+/// Finds the program of a command line without starting it.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the command could not be run safely.
+/// A [`Misuse`] if the command could not be run safely.
 pub(in crate::targets) fn look_up(line: &str, root: &Path) -> Result<Launch, Misuse> {
     let words: Vec<Option<String>> = match &CommandTemplate::parse(line)? {
         CommandTemplate::Direct(words) => words
@@ -51,8 +51,8 @@ fn is_script(program: &str, argument: &str) -> bool {
     INTERPRETERS.contains(&name) && !argument.starts_with('-')
 }
 
-/// The words of the first command of a script, up to the first word with shell syntax. Assignments before
-/// the command are left out. The list is empty where the shell runs the command itself.
+/// The words of the first command of a script, up to the first word with shell syntax, without assignments before the
+/// command. The list is empty if the shell runs the command itself.
 fn first_command(script: &str) -> Vec<Option<String>> {
     let is_assignment = |word: &str| {
         word.split_once('=').is_some_and(|(name, _)| {

@@ -1,5 +1,5 @@
-//! The pipeline as a command line: one process, in a group of its own, for each call. It reads a file
-//! and writes a file.
+//! The pipeline as a command line: one process for each call, in its own process group. It reads a file and writes a
+//! file.
 
 mod lookup;
 mod output;
@@ -56,7 +56,7 @@ impl TargetKind for CommandKind {
     }
 }
 
-/// The command line; the schema allows nothing but a text.
+/// The command line; the schema allows only a string.
 fn line(settings: &Value) -> &str {
     settings.as_str().unwrap_or_default()
 }
@@ -64,9 +64,10 @@ fn line(settings: &Value) -> &str {
 /// Runs a command line.
 struct CommandTarget {
     template: CommandTemplate,
-    /// The plain paths for the placeholders of a script.
+    /// The link names that replace placeholders in a script.
     names: PlainPaths,
-    /// Whether the command line contains the workspace; such a command cannot be called without one.
+    /// Whether the command line contains the placeholder of the workspace; such a command cannot be called without a
+    /// workspace.
     names_workspace: bool,
     /// Where the program of a direct command was found.
     program: PathBuf,
@@ -74,11 +75,11 @@ struct CommandTarget {
     /// Whether the process reads its input from standard input, and whether it prints its output
     /// instead of writing a file.
     streams: Piped,
-    /// Further variables of the process.
+    /// Additional variables of the process.
     environment: Vec<(&'static str, String)>,
 }
 
-/// Which files are replaced by the standard streams of a process.
+/// Says which files are replaced by the standard streams of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Piped {
     input: bool,
@@ -90,7 +91,7 @@ impl CommandTarget {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the quotes do not match, or a placeholder stands behind a backslash.
+    /// A [`Misuse`] if the quotes do not match, or a placeholder follows a backslash.
     fn new(line: &str, site: &TargetSite) -> Result<Self, Misuse> {
         let template = CommandTemplate::parse(line)?;
         let program = match &template {
@@ -115,7 +116,7 @@ impl CommandTarget {
     ///
     /// # Errors
     ///
-    /// Where a file for one of the standard streams cannot be opened, or the process cannot be started.
+    /// Fails if a file for one of the standard streams cannot be opened, or the process cannot be started.
     fn start(&self, invocation: &Invocation<'_>) -> io::Result<ProgramCall> {
         let workplace = invocation.workplace.as_ref();
         let paths = Paths {
@@ -199,8 +200,8 @@ impl CommandTarget {
             };
         }
         let kind = how(status);
-        // Somebody who stops a run often stops its processes too. Such an end is not a failure of
-        // the pipeline.
+        // When users stop a run, they often stop its processes too. If a process ends in this way, the pipeline has not
+        // failed.
         if process::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
             return Ended::Interrupted;
         }
@@ -219,7 +220,7 @@ impl Target for CommandTarget {
             Ok(started) => started,
             Err(error) => return Ended::failed(self.unstarted(&error), None),
         };
-        // Only a call with a workplace may need everything that it printed.
+        // The whole printed text is needed only if the call has a workplace.
         let most = call.workplace.map_or(0, |_| self.site.max_output_bytes);
         let (mut stdout, mut stderr) = (Printed::at_most(most), Tail::default());
         let timeout = self.site.timeout;
@@ -251,7 +252,7 @@ impl Target for CommandTarget {
     }
 }
 
-/// The path of a program; none where there is none.
+/// The path of a program; none if there is no such program.
 pub(super) fn locate_program(name: &str, root: &Path) -> Option<PathBuf> {
     let path = find_program(name, root);
     (path.is_absolute() && path.is_file()).then_some(path)

@@ -13,7 +13,7 @@ use kelvin_base::failure::{Failure, FailureKind};
 ///
 /// # Errors
 ///
-/// Where the file does not exist, or is not a regular file.
+/// Fails if the file does not exist, or is not a regular file.
 pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Failure> {
     bytes.clear();
     let unreadable = |what: String| Failure::new(FailureKind::OutputUnreadable, what);
@@ -25,7 +25,7 @@ pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Fa
                 "it ended with exit code 0, but wrote no output file",
             ));
         }
-        // A link could lead anywhere, even to an answer that somebody else has written.
+        // A link could point to any file, even to an answer that another program has written.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
             return Err(unreadable(
                 "its output is a symbolic link, not a file".to_owned(),
@@ -38,12 +38,12 @@ pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Fa
     if !data.is_file() {
         return Err(unreadable("its output is not a regular file".to_owned()));
     }
-    // The bytes are counted as they are read, because the file may still grow.
+    // The bytes are counted while they are read, because the file may still grow.
     file.take(most.saturating_add(1))
         .read_to_end(bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > most {
-        // Many such files would fill the disk, and nobody reads them. The bytes that were read are dropped too.
+        // Many output files over the limit would fill the disk without any use. The bytes in memory are dropped too.
         *bytes = Vec::new();
         std::fs::remove_file(path).map_err(failed)?;
         return Err(Failure::too_large(most));
@@ -51,7 +51,7 @@ pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Fa
     Ok(())
 }
 
-/// Opens without following a link and without waiting for the other end of a pipe.
+/// Opens a file without following a link and without waiting for the other end of a pipe.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     OpenOptions::new()

@@ -1,5 +1,5 @@
-//! Waits for a program on the thread that started it. The thread reads what the program prints, stops the program
-//! after its time, and leaves none of its processes behind.
+//! Waits for a program on the thread that started it. The thread reads what the program prints, stops the program after
+//! its time limit, and ends all of its processes.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -15,11 +15,11 @@ use super::tail::Sink;
 use kelvin_base::failure::FailureKind;
 use kelvin_system::signal::{Interrupt, timespec};
 
-/// The time between the request to end (SIGTERM) and SIGKILL. A client needs some time to stop what it
-/// runs elsewhere, e.g. a container; a longer time would make people wait.
+/// The time between the request to end (SIGTERM) and SIGKILL. A client needs some time to stop its own work elsewhere,
+/// e.g. a container; with a longer time users would have to wait.
 const GRACE: Duration = Duration::from_millis(300);
-/// The most buffers that are read after a process has ended: on systems where a descendant can escape, it may
-/// still write.
+/// How many buffers are read at most after a process has ended: on systems where a descendant can escape, it may still
+/// write.
 const LAST_READS: usize = 64;
 
 thread_local! {
@@ -29,9 +29,9 @@ thread_local! {
 /// How a process ended.
 #[derive(Debug)]
 pub(super) enum ProcessEnd {
-    /// The process ended by itself, within its time.
+    /// The process ended by itself, within its time limit.
     Exited(ExitStatus),
-    /// The process was stopped after its time.
+    /// The process was stopped after its time limit.
     TimedOut,
     /// The process was stopped because the run was interrupted.
     Interrupted,
@@ -40,12 +40,13 @@ pub(super) enum ProcessEnd {
 /// A running program. When the value is dropped, everything that the program has started is killed.
 pub(super) struct ProgramCall {
     running: Running,
-    /// Whether its standard output is read here.
+    /// Whether its standard output is read by this program.
     prints: bool,
 }
 
 impl ProgramCall {
-    /// Starts a program that reads a file, or nothing. Its standard output goes into another file, or is read here.
+    /// Starts a program whose standard input is a file or empty. Its standard output goes to another file, or is read
+    /// by this program.
     pub(super) fn start(
         program: &SupervisedProgram,
         input: Option<OwnedFd>,
@@ -57,8 +58,8 @@ impl ProgramCall {
         })
     }
 
-    /// Waits until the process itself ends, even if others still hold its standard streams. Nothing that it has started
-    /// is left then.
+    /// Waits until the process itself ends, even if other processes still hold its standard streams. Afterwards none of
+    /// the processes that it started is left.
     pub(super) fn watch(
         mut self,
         timeout: Duration,
@@ -113,7 +114,7 @@ impl ProgramCall {
         }
         let status = self.running.end();
         match stopped {
-            // A process that cannot be killed is a more important message than that it was stopped.
+            // An error about a process that cannot be killed is more important than the fact that it was stopped.
             Some(stopped) => status.map(|_| stopped),
             None => status.map(ProcessEnd::Exited),
         }
@@ -154,7 +155,7 @@ struct Woken {
     streams: [bool; 2],
 }
 
-/// One of the standard streams of a process, and the place where its text is kept.
+/// A standard stream of a process, and the buffer for its text.
 struct Stream<'a> {
     from: &'a PipeReader,
     sink: &'a mut dyn Sink,
@@ -177,7 +178,7 @@ impl Stream<'_> {
         })
     }
 
-    /// Reads the bytes that are there without waiting for more. Returns whether that were all.
+    /// Reads the available bytes without waiting for more. Returns whether the stream has no more bytes.
     fn read_the_rest(&mut self) -> bool {
         for _ in 0..LAST_READS {
             let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
@@ -240,8 +241,8 @@ pub(in crate::targets) fn timed_out(timeout: Duration) -> String {
     )
 }
 
-/// Whether this is how processes end when somebody stops them: by a signal, or with the exit code by
-/// which a shell reports one of the signals 1 to 15.
+/// Whether processes end in this way when a person stops them: by a signal, or with the exit code by which a shell
+/// reports one of the signals 1 to 15.
 pub(super) const fn is_of_a_stop(kind: &FailureKind) -> bool {
     matches!(kind, FailureKind::Signal(_) | FailureKind::Exit(129..=143))
 }

@@ -15,11 +15,11 @@ pub(in crate::targets) struct PromptCommand {
 }
 
 impl PromptCommand {
-    /// Reads the command line; the environment is added to that of this program.
+    /// Reads the command line; the variables of `environment` are added to the environment of this program.
     ///
     /// # Errors
     ///
-    /// As for any command.
+    /// Fails like any other command.
     pub(in crate::targets) fn new(
         line: &str,
         environment: Vec<(&'static str, String)>,
@@ -45,7 +45,7 @@ impl Target for PromptCommand {
         true
     }
 
-    /// The line break at the end of the printed text is no part of the answer.
+    /// The line break at the end of the printed text does not belong to the answer.
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         let reply = match self.command.call(call, output) {
             Ended::Answered(reply) => reply,

@@ -1,4 +1,4 @@
-//! The script that prepares the machine for the pipeline, before anything is measured.
+//! Runs the script that prepares the machine for the pipeline, before the measurement.
 
 use std::io::{self, PipeReader, Read as _, Write};
 use std::os::unix::process::ExitStatusExt as _;
@@ -17,16 +17,17 @@ use super::supervise::{Running, StopOrder, SupervisedProgram};
 use kelvin_base::exit::Misuse;
 use kelvin_system::signal::Interrupt;
 
-/// The printed text of a script is read at its end. A process that the script leaves behind may hold the stream open.
+/// How long the printed text of the script is still read after its end. A process that the script leaves behind may
+/// keep the stream open.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// Runs a script in a folder with bash, which stops at the first command that fails. The script prints to the
-/// streams of this program. Processes that it leaves running, e.g. a server, go on until [`super::dismiss`], but their
+/// Runs a script in a folder with bash, which stops at the first command that fails. The script prints to the streams
+/// of this program. Processes that it leaves running, e.g. a server, continue until [`super::dismiss`], but their
 /// output is no longer shown.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the exit code is not 0.
+/// A [`Misuse`] if the exit code is not 0.
 pub fn setup(script: &str, folder: &Path) -> anyhow::Result<()> {
     let status =
         run(script, folder).context("failed to start `bash`, which `setup` is run with")?;
@@ -57,7 +58,7 @@ fn run(script: &str, folder: &Path) -> anyhow::Result<ExitStatus> {
         PollFd::from_borrowed_fd(interrupt.fd(), PollFlags::IN),
     ];
     while fds[0].revents().is_empty() {
-        // The loop checks everything again, whatever has ended the poll.
+        // The loop checks everything again, for any result of the poll.
         let _ = poll(&mut fds, None);
         if !fds[1].revents().is_empty() {
             running.stop(StopOrder::Kill)?;
@@ -72,7 +73,8 @@ fn run(script: &str, folder: &Path) -> anyhow::Result<ExitStatus> {
     Ok(status)
 }
 
-/// Forwards a stream while it is wanted, and reads it to its end: a process that writes to a closed stream is killed.
+/// Forwards a stream as long as `is_heard` is set. It always reads the stream to its end, because a process that writes
+/// to a closed stream is killed.
 fn hear(
     mut from: PipeReader,
     mut to: impl Write + Send + 'static,
@@ -86,7 +88,7 @@ fn hear(
                 Ok(0) => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => break,
-                // A log reader that has gone away is no failure of the script.
+                // A log reader that no longer reads does not mean that the script failed.
                 Ok(read) if is_heard.load(Ordering::Acquire) => {
                     let _ = to.write_all(&bytes[..read]).and_then(|()| to.flush());
                 }

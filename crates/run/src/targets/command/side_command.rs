@@ -1,5 +1,5 @@
-//! A program that runs beside the pipeline, e.g. a test suite over what the pipeline has left. It has
-//! the limits of a pipeline: its own process group, a timeout, and bounded memory for its printed text.
+//! A program that runs in addition to the pipeline, e.g. a test suite for the results of the pipeline. It has the same
+//! limits as a pipeline: its own process group, a timeout, and bounded memory for its printed text.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,40 +18,40 @@ use kelvin_system::signal::Interrupt;
 pub enum SideProgram<'a> {
     /// A script for `sh`.
     Script(&'a str),
-    /// A file that can be executed.
+    /// An executable file.
     File(&'a Path),
 }
 
 /// A program with its arguments and limits.
 #[derive(Debug)]
 pub struct SideCommand<'a> {
-    /// What is run.
+    /// The program.
     pub program: SideProgram<'a>,
     /// The working directory.
     pub folder: &'a Path,
-    /// Further variables of the environment.
+    /// Additional variables of the environment.
     pub variables: &'a [(String, OsString)],
     /// A file for its standard input; none for an empty one.
     pub input: Option<&'a Path>,
     /// The time after which the program is stopped.
     pub timeout: Duration,
-    /// The most bytes of its standard output that are kept.
+    /// How many bytes of its standard output are stored at most.
     pub most_output: u64,
 }
 
 /// How a program ended.
 #[derive(Debug)]
 pub enum SideEnd {
-    /// It ended with this exit code.
+    /// The program ended with this exit code.
     Exited {
         /// The code.
         code: i32,
         /// Its standard output.
         output: StandardOutput,
-        /// The ends of what it printed.
+        /// The last part of its printed text.
         streams: Streams,
     },
-    /// It ended without an exit code: the reason in words, and the ends of what it printed.
+    /// The program ended without an exit code: the reason in words, and the last part of its printed text.
     Failed(String, Streams),
     /// The run was interrupted.
     Interrupted,

@@ -1,17 +1,17 @@
-//! The end of a stream, in bounded memory.
+//! The last part of a stream, in bounded memory.
 
 use crate::targets::StandardOutput;
 
-/// The number of last bytes that are kept in memory. The text that is made of them is shorter.
+/// How many of the last bytes are held in memory. The text made from them is shorter.
 const HELD: usize = 8 * 1024;
-/// The most bytes of the text.
+/// The maximum size of the text in bytes.
 const SHOWN_BYTES: usize = 4 * 1024;
 /// The length of the longest word that may be a secret.
 const LONGEST_SECRET: usize = 512;
-/// The most lines of the text.
+/// The maximum number of lines in the text.
 const SHOWN_LINES: usize = 20;
 
-/// Takes in a stream of any length and holds its last 8 KiB.
+/// Receives a stream of any length and stores its last 8 KiB.
 #[derive(Debug, Default)]
 pub(in crate::targets) struct Tail {
     bytes: Vec<u8>,
@@ -19,7 +19,7 @@ pub(in crate::targets) struct Tail {
 }
 
 impl Tail {
-    /// Takes in the next bytes.
+    /// Receives the next bytes.
     pub(in crate::targets) fn push(&mut self, bytes: &[u8]) {
         let fresh = &bytes[bytes.len().saturating_sub(HELD)..];
         self.cut |= fresh.len() < bytes.len();
@@ -32,12 +32,12 @@ impl Tail {
         self.bytes.extend_from_slice(fresh);
     }
 
-    /// The last 20 lines or 4 KiB, whichever is less, with everything that is not UTF-8 replaced.
+    /// The last 20 lines or 4 KiB, if that is shorter. Bytes that are not valid UTF-8 are replaced.
     pub(in crate::targets) fn text(&self) -> String {
         let start = self.bytes.len().saturating_sub(HELD);
         let mut bytes = &self.bytes[start..];
         if self.cut || start > 0 {
-            // The cut may be inside a character.
+            // The text may begin inside a character.
             let torn = bytes
                 .iter()
                 .take(3)
@@ -61,8 +61,8 @@ impl Tail {
     }
 }
 
-/// The length of the word that was cut by the beginning of a text. The end of a secret must not stay, since nobody
-/// would recognize it as a secret. A word that is too long for a secret stays.
+/// The length of the partial word at the beginning of a shortened text. It is removed because it may be the end of a
+/// secret, which no masker would recognise. A word that is too long for a secret stays.
 fn torn_word(text: &str) -> usize {
     let is_of_word = |letter: char| letter.is_alphanumeric() || "+/=_-.~%".contains(letter);
     match text.find(|letter| !is_of_word(letter)) {
@@ -83,10 +83,10 @@ impl Sink for Tail {
     }
 }
 
-/// A stream whose beginning is kept unchanged, up to a limit, and whose end is kept as a text for people.
+/// A stream whose beginning is stored unchanged, up to a limit, and whose end is stored as a text for people.
 #[derive(Debug)]
 pub(super) struct Printed {
-    /// The end of the stream.
+    /// The last part of the stream.
     pub(super) tail: Tail,
     start: Vec<u8>,
     most: usize,
@@ -94,7 +94,7 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// An empty stream that keeps at most this many bytes of its beginning.
+    /// An empty stream that stores at most this many bytes of its beginning.
     pub(super) fn at_most(bytes: u64) -> Self {
         Self {
             tail: Tail::default(),

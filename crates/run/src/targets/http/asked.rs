@@ -1,4 +1,4 @@
-//! Asks a service: one call is one request to the configured address, and no other host is ever asked.
+//! Calls a service: one call is one request to the configured address, and no other host ever gets a request.
 
 use std::mem;
 use std::sync::Arc;
@@ -24,32 +24,32 @@ use crate::targets::{Ended, FreshTarget, Invocation, Reply, Target, TargetSite};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 
-/// The time in which a service has to say that it is there, where no call is made.
+/// The time limit for the check, without a call, that a service can be reached.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The most names of fields that a message has.
+/// How many field names a message contains at most.
 const NAMES: usize = 12;
-/// The most characters of a name or a type that a message has.
+/// How many characters of a name or a type a message contains at most.
 const NAME_CHARS: usize = 40;
 
-/// Asks a service.
+/// Calls a service.
 pub(super) struct HttpTarget {
     settings: Arc<HttpSettings>,
     key: ServerKey,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Arc<RequestBody>,
     site: TargetSite,
-    /// What starts the service, where that is done here.
+    /// The host that starts the service, if this program has to start it.
     host: Option<ServiceHost>,
     /// Whether the service has answered a call of this run.
     has_answered: AtomicBool,
 }
 
 impl HttpTarget {
-    /// A service with its settings. Nothing is started or sent before the first call.
+    /// A service with its settings. The first call starts the service or sends the first request.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the command that starts it cannot be read.
+    /// A [`Misuse`] if the command that starts it cannot be parsed.
     pub(super) fn open(settings: HttpSettings, site: &TargetSite) -> Result<Self, Misuse> {
         let key = ServerKey::of(settings.api_key_env.as_deref());
         let mut headers = wire::plain(&settings.headers);
@@ -127,7 +127,7 @@ impl HttpTarget {
         Ok((url, headers))
     }
 
-    /// The output of a call. How long the service asks to wait goes into the reply.
+    /// The output of a call. If the service asks to wait, the time is stored in the reply.
     fn ask(
         &self,
         input: &HandedInput<'_>,
@@ -157,22 +157,22 @@ impl HttpTarget {
         let limits = self.limits(self.site.timeout);
         let answer = client::exchange(sent, &limits);
         let answer = answer.map_err(|broken| self.broken(broken, &limits, service))?;
-        // A service may repeat the request, with the key in it, in its answer.
+        // A service may repeat the request, including the key, in its answer.
         let text = self.key.scrub(&String::from_utf8_lossy(&answer.body));
         if !(200..300).contains(&answer.status) {
             reply.retry_after = refusal::retry_after(&answer.headers);
             return Err(self.refused(&answer, &text).into());
         }
         let output = self.output(&answer, &text)?;
-        // JSON can write the same text in several ways, so the key is looked for again.
+        // JSON can write the same text in several ways, so the key is searched for again.
         Ok(match String::from_utf8(output) {
             Ok(output) => self.key.scrub(&output).into_bytes(),
             Err(error) => error.into_bytes(),
         })
     }
 
-    /// The end of a call whose exchange broke. A service that was started here and has ended, or does not answer any
-    /// more, is replaced.
+    /// The end of a call whose exchange failed. A service that was started by this program is replaced if it has ended
+    /// or does not answer any more.
     fn broken(
         &self,
         broken: Broken,
@@ -190,7 +190,7 @@ impl HttpTarget {
         };
         let failure = match service.is_lost().filter(|_| is_cut) {
             Some(kind) => {
-                // Somebody who stops a run often stops its processes too.
+                // When people stop a run, they often stop its processes too.
                 if self.site.interrupt.tripped() {
                     return Unanswered::Interrupted;
                 }
@@ -215,8 +215,8 @@ impl HttpTarget {
         }
     }
 
-    /// The output of a call, of another service where one had ended and nobody knew it. All turns of a conversation go to
-    /// the same one.
+    /// The output of a call. If the service had ended unnoticed, another one is started. All turns of a conversation go
+    /// to the same service.
     fn answer(&self, call: &Invocation<'_>, reply: &mut Reply) -> Result<Vec<u8>, Unanswered> {
         let inputs = handed::inputs(call, self.site.turns.as_ref())?;
         let mut service = None;
@@ -240,8 +240,8 @@ impl HttpTarget {
         Ok(answer)
     }
 
-    /// The failure of an answer that is none. What the service says, and to where it redirects, is no part of the
-    /// message, since it may differ from time to time.
+    /// The failure for an answer that cannot be used. The message does not contain the words of the service or the
+    /// target of a redirect, since they may vary from call to call.
     fn refused(&self, answer: &HttpResponse, text: &str) -> Failure {
         let status = answer.status;
         let kind = match status {
@@ -389,8 +389,8 @@ impl Target for HttpTarget {
         })
     }
 
-    /// Whether any answer comes back, whatever it is: a service need not take a request without an input. No key is
-    /// sent.
+    /// Whether the service sends any answer at all; it need not accept a request without an input. No key is sent. None
+    /// if this program starts the service itself.
     fn answers(&self) -> Option<Result<String, String>> {
         let service = match self.host.as_ref().map(ServiceHost::service).transpose() {
             Ok(service) => service,
@@ -417,7 +417,7 @@ impl Target for HttpTarget {
                 "`{url}` answers (HTTP status {} to a HEAD request)",
                 answer.status
             ))),
-            // What is said in many bytes is an answer too.
+            // A large answer also shows that the service can be reached.
             Err(Broken::TooLarge) => Some(Ok(format!("`{url}` answers"))),
             Err(broken) => {
                 let failure = broken.failure(&limits, |text| self.key.scrub(text))?;
@@ -427,7 +427,7 @@ impl Target for HttpTarget {
     }
 }
 
-/// The smallest output that has a value in a field. A text that is the whole output is written as it is.
+/// The smallest output that contains a value in a field. If a text is the whole output, it is written unchanged.
 fn in_field(value: &Value, field: &str) -> Vec<u8> {
     let output = match field.strip_prefix('/') {
         Some(pointer) => {
@@ -446,7 +446,7 @@ fn in_field(value: &Value, field: &str) -> Vec<u8> {
     output.to_string().into_bytes()
 }
 
-/// What a value is, for a message.
+/// The type of a value, for a message.
 fn found(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -470,7 +470,7 @@ fn found(value: &Value) -> String {
     }
 }
 
-/// A short text from outside on one line, without what could end its quotes.
+/// A short external text on one line, without characters that could end its quotes.
 fn shown(text: &str) -> String {
     let tame = |c: char| match c {
         '`' => '\'',

@@ -1,5 +1,5 @@
-//! What a request is made of: its body, which is the input in a template or the input alone, its address, and what its
-//! headers say of a conversation.
+//! The parts of a request: its body, which is the input alone or in a template, its address, and headers with the
+//! conversation.
 
 use std::fmt::Write as _;
 
@@ -11,20 +11,21 @@ use serde_json::{Value, json};
 
 use crate::targets::handed::{HandedInput, HandedTurn};
 
-/// What a body is made of.
+/// The form of a body.
 pub(super) struct RequestBody {
-    /// The template, where there is one.
+    /// The template, if there is one.
     pub(super) template: Option<String>,
-    /// Whether it has to be JSON.
+    /// Whether the body has to be JSON.
     pub(super) is_json: bool,
 }
 
 impl RequestBody {
-    /// The body for an input, which may be a record. The text `call` differs from call to call and tells nothing of it.
+    /// The body for an input, which may be a record. The text `call` differs from call to call and reveals nothing
+    /// about the call.
     ///
     /// # Errors
     ///
-    /// Why the template gives no body, in words that quote nothing of the input.
+    /// Fails with the reason why the template gives no body, without quoting the input.
     pub(super) fn of_input(&self, input: &HandedInput<'_>, call: &str) -> Result<Vec<u8>, String> {
         let Some(template) = &self.template else {
             return Ok(alone(input).into_bytes());
@@ -90,18 +91,18 @@ fn filled(
     }
 }
 
-/// An input as templates have it: a record as an object, anything else as text.
+/// An input in the form that a template gets: a record as an object, anything else as a string.
 fn value(input: &HandedInput<'_>) -> minijinja::Value {
     let record = || serde_json::from_str::<minijinja::Value>(&input.text).ok();
     let value = input.is_record.then(record).flatten();
     value.unwrap_or_else(|| minijinja::Value::from(&*input.text))
 }
 
-/// The value of a header with what it says of a conversation.
+/// The value of a header that contains data of the conversation.
 ///
 /// # Errors
 ///
-/// Why it is no template.
+/// Fails with the reason why it is not a valid template.
 pub(super) fn of_conversation(template: &str, turn: &HandedTurn) -> Result<String, String> {
     if !is_template(template) {
         return Ok(template.to_owned());
@@ -117,12 +118,12 @@ pub(super) fn of_conversation(template: &str, turn: &HandedTurn) -> Result<Strin
     rendered.map_err(|error| in_words(&error))
 }
 
-/// The address for an input. What a template puts in is one part of the address, whatever stands in it: `/`, `?` and `&`
-/// of an input are written in the form in which they are text.
+/// The address for an input. A value that a template inserts is always a single part of the address: characters such as
+/// `/`, `?` and `&` are escaped.
 ///
 /// # Errors
 ///
-/// Why the template gives no address, in words that quote nothing of the input.
+/// Fails with the reason why the template gives no address, without quoting the input.
 pub(super) fn address(
     template: &str,
     input: &HandedInput<'_>,
@@ -158,7 +159,7 @@ fn environment_of_addresses(undefined: UndefinedBehavior) -> Environment<'static
     environment
 }
 
-/// An address as it may be where there is no input yet.
+/// An example of the address, made before there is an input.
 pub(super) fn example(url: &str) -> String {
     let environment = environment_of_addresses(UndefinedBehavior::Chainable);
     let turn = some_turn();
@@ -167,7 +168,7 @@ pub(super) fn example(url: &str) -> String {
     made.unwrap_or_else(|_| url.to_owned())
 }
 
-/// What is wrong with an address as a template, and what to do about it.
+/// The problem of an address as a template, and advice.
 pub(super) fn problem_of_address(url: &str) -> Option<(String, String)> {
     const NAMES: [&str; 4] = ["input", "call", "conversation_id", "turn"];
     let environment = Environment::new();
@@ -194,12 +195,12 @@ pub(super) fn problem_of_address(url: &str) -> Option<(String, String)> {
     ))
 }
 
-/// Whether a template names the input.
+/// Whether a template uses the input.
 pub(super) fn names_the_input(template: &str) -> bool {
     names_one_of(template, &["input"])
 }
 
-/// Whether a template names the conversation or its turn.
+/// Whether a template uses the conversation or its turn.
 pub(super) fn names_a_conversation(template: &str) -> bool {
     names_one_of(template, &["conversation_id", "turn"])
 }
@@ -211,14 +212,14 @@ fn names_one_of(template: &str, names: &[&str]) -> bool {
     named.is_ok_and(|named| names.iter().any(|name| named.contains(*name)))
 }
 
-/// Whether a text is to be filled: it has something that is put in, or a block that decides what is.
+/// Whether a text is a template: it contains an expression or a block.
 pub(super) fn is_template(text: &str) -> bool {
     ["{{", "{%", "{#"]
         .iter()
         .any(|begins| text.contains(begins))
 }
 
-/// The turn of a conversation as it is put in before there is one.
+/// An example of a turn, for checks before there is a conversation.
 pub(super) fn some_turn() -> HandedTurn {
     HandedTurn {
         conversation: "1".into(),
@@ -227,7 +228,7 @@ pub(super) fn some_turn() -> HandedTurn {
     }
 }
 
-/// The filter of that name, which would make null of a field that is not there.
+/// Replaces the built-in filter of that name, which would turn a missing field into null.
 fn tojson(
     value: &minijinja::Value,
     indent: Option<minijinja::Value>,
@@ -239,7 +240,7 @@ fn tojson(
     }
 }
 
-/// An error without anything that the input may have brought in.
+/// An error message without any text that could come from the input.
 fn in_words(error: &minijinja::Error) -> String {
     let detail = match error.kind() {
         ErrorKind::SyntaxError
@@ -256,7 +257,7 @@ fn in_words(error: &minijinja::Error) -> String {
     format!("{}{detail}{line}", error.kind())
 }
 
-/// What is wrong with a template, and what to do about it, as far as that is known before there is an input.
+/// The problem of a template, and advice, as far as the template can be checked without an input.
 pub(super) fn problem(template: &str, is_json: bool) -> Option<(String, &'static str)> {
     if let Err(error) = Environment::new().template_from_str(template) {
         return Some((
@@ -264,7 +265,7 @@ pub(super) fn problem(template: &str, is_json: bool) -> Option<(String, &'static
             "write it as `{\"text\": {{ input | tojson }}}`, between single quotes",
         ));
     }
-    // The usual slip: quotes around a text that may have quotes and line ends itself.
+    // A common mistake: quotes around a text that may itself contain quotes and line breaks.
     let is_valid = |input: &str| {
         let turn = some_turn();
         let body = render(template, minijinja::Value::from(input), "call", Some(&turn)).ok();

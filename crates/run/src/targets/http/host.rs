@@ -1,4 +1,4 @@
-//! A service that is started for a run: its process with everything below it, its port, and what it prints.
+//! A service that is started for a run: its process with all descendants, its port, and its printed text.
 
 use std::io::{self, PipeReader, Read as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
@@ -18,25 +18,25 @@ use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_system::signal::{Interrupt, timespec};
 
-/// How often a service is asked whether it accepts connections.
+/// How often the program checks whether a service accepts connections.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// The time that one connection may take.
+/// The time limit for one connection attempt.
 const CONNECT: Duration = Duration::from_millis(500);
-/// The time that a service has to end by itself once it was told to.
+/// How long a service may take to end, after the request to end, before it is killed.
 const GRACE: Duration = Duration::from_millis(300);
-/// The time in which the end of a process shows that has cut its connections, and in which its log ends.
+/// How long to wait, after connections were cut, until the end of the process is known and its log is complete.
 const LAST: Duration = Duration::from_millis(200);
 
 /// Why there is no answer.
 pub(super) enum Unanswered {
     Interrupted,
     Failed(Box<Failure>),
-    /// The service has ended before it was asked; the failure where another one is not asked either.
+    /// The service ended before it was called; the failure is set if no other service can be started.
     EndedBefore(Box<Failure>),
 }
 
 impl Unanswered {
-    /// The same, with the turn of a conversation in the message of a failure.
+    /// The same end of a call, with the turn of a conversation in the message of a failure.
     pub(super) fn of_input(mut self, input: &HandedInput<'_>) -> Self {
         if let (Some(turn), Self::Failed(failure) | Self::EndedBefore(failure)) =
             (&input.turn, &mut self)
@@ -53,14 +53,14 @@ impl From<Failure> for Unanswered {
     }
 }
 
-/// Starts the service of a run, and another one where it is lost.
+/// Starts the service of a run, and another one if the first is lost.
 pub(super) struct ServiceHost {
     line: String,
-    /// The machine in the address, which is this one.
+    /// The host name in the address, which has to be this machine.
     name: String,
     site: TargetSite,
     running: Mutex<Option<Arc<HostedService>>>,
-    /// Why it cannot be started: another time it could not either.
+    /// Why the service cannot be started; another attempt would fail too.
     failed: Arc<OnceLock<Failure>>,
 }
 
@@ -69,9 +69,9 @@ impl ServiceHost {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the command line cannot be started.
+    /// A [`Misuse`] if the command line cannot be started.
     pub(super) fn open(line: &str, name: &str, site: &TargetSite) -> Result<Self, Misuse> {
-        // A command line that cannot be read is told before the run.
+        // A command line that cannot be parsed is reported before the run.
         WorkerProgram::of_line(&line.replace(PORT, "1"), "http.start", site)?;
         Ok(Self {
             line: line.to_owned(),
@@ -82,7 +82,7 @@ impl ServiceHost {
         })
     }
 
-    /// The same host, which has started nothing yet.
+    /// The same host in its initial state, without a service.
     pub(super) fn afresh(&self) -> Self {
         Self {
             line: self.line.clone(),
@@ -93,11 +93,11 @@ impl ServiceHost {
         }
     }
 
-    /// The service, which accepts connections.
+    /// The service, once it accepts connections.
     ///
     /// # Errors
     ///
-    /// The end of the call that needs it, where it cannot be started or the run was stopped.
+    /// Fails with the end of the call if the service cannot be started or the run was stopped.
     pub(super) fn service(&self) -> Result<Arc<HostedService>, Unanswered> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if self.site.interrupt.tripped() {
@@ -108,7 +108,7 @@ impl ServiceHost {
         {
             return Ok(Arc::clone(known));
         }
-        // One that ended between two calls had no call, so nothing is lost with it.
+        // A service that ended between two calls had no call, so no answer is lost.
         *running = None;
         if let Some(failure) = self.failed.get() {
             return Err(failure.clone().into());
@@ -120,7 +120,7 @@ impl ServiceHost {
         }
     }
 
-    /// Starts another service for the next call. The calls that this one still has are not disturbed.
+    /// Lets the next call start another service. Calls that the present service is still handling are not disturbed.
     pub(super) fn replace(&self, service: &Arc<HostedService>) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if running
@@ -131,7 +131,7 @@ impl ServiceHost {
         }
     }
 
-    /// Starts a service and waits until it accepts connections; none where the run was stopped.
+    /// Starts a service and waits until it accepts connections; none if the run was stopped.
     fn start(&self) -> Result<Option<HostedService>, Failure> {
         let shown = format!("the service of `run.http.start` (`{}`)", self.line.trim());
         let unready = |kind, how: &str, log: &str| {
@@ -176,7 +176,7 @@ impl ServiceHost {
         let mut supervised = program.supervised();
         supervised.envs([("PORT", port.to_string())]);
         let (log, output) = io::pipe()?;
-        // No copy of a write end is kept here, with which the log could not end.
+        // This process keeps no copy of the write end; otherwise the log would never end.
         let streams = [None, Some(output.try_clone()?.into()), Some(output.into())];
         let running = Running::start(&supervised, streams)?;
         let tail = Arc::<Mutex<Tail>>::default();
@@ -195,7 +195,8 @@ impl ServiceHost {
     }
 }
 
-/// Keeps the end of what a service prints. A pipe that nobody reads would stop it once it is full.
+/// Stores the last part of the service's printed text. If the pipe were not read, the service would stop once it is
+/// full.
 fn keep(mut log: PipeReader, tail: &Mutex<Tail>) {
     let mut buffer = [0; 8 * 1024];
     loop {
@@ -212,14 +213,14 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A port that nobody listens on, and that no other service of this process was given. It is none of those that
-/// systems give to whoever asks for any: between this look and the moment at which the service listens, another program
-/// could be given the same.
+/// A port on which nobody listens, and that no other service of this process was given. It is outside the range of
+/// ports that systems assign automatically: otherwise another program could get it between this check and the moment at
+/// which the service listens.
 fn free_port(name: &str) -> io::Result<u16> {
     const FIRST: u32 = 10_000;
     const COUNT: u32 = 22_000;
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    // Two runs at the same time begin at different places.
+    // Two runs at the same time begin with different ports.
     let start = std::process::id().wrapping_mul(7919);
     let mut last = None;
     for _ in 0..COUNT {
@@ -243,14 +244,14 @@ fn accepts(name: &str, port: u16) -> bool {
 
 /// A running service. When the value is dropped, everything that the service has started is ended.
 pub(super) struct HostedService {
-    /// The port on which it listens.
+    /// The port on which the service listens.
     pub(super) port: u16,
     process: Mutex<HostedProcess>,
     log: Arc<Mutex<Tail>>,
     /// Reads the log until nobody writes it any more.
     reader: Mutex<Option<JoinHandle<()>>>,
     interrupt: Arc<Interrupt>,
-    /// Holds the paths that its script names.
+    /// Keeps the links to which its script refers.
     _program: WorkerProgram,
 }
 
@@ -260,7 +261,7 @@ enum HostedProcess {
 }
 
 impl HostedService {
-    /// How it has ended, if it does within this time.
+    /// How the service ended, if it ends within this time.
     pub(super) fn ended(&self, within: Duration) -> Option<FailureKind> {
         let mut process = locked(&self.process);
         let running = match &*process {
@@ -280,8 +281,8 @@ impl HostedService {
         };
         if let Ok(status) = running.end() {
             *process = HostedProcess::Ended(command::how(status));
-            // Nothing of it is left that could write, so the log ends at once. Where a system lets a process escape, that
-            // one may keep the log open, and nobody waits for it.
+            // None of its processes is left that could write, so the log ends at once. If a system lets a process
+            // escape, that process may keep the log open; nobody waits for it.
             if let Some(reader) = locked(&self.reader).take() {
                 let until = Instant::now() + LAST;
                 while !reader.is_finished() && Instant::now() < until {
@@ -295,12 +296,12 @@ impl HostedService {
         }
     }
 
-    /// How it has ended, where it is to blame for a connection that broke.
+    /// How the service ended, if that explains a broken connection.
     pub(super) fn is_lost(&self) -> Option<FailureKind> {
         self.ended(LAST)
     }
 
-    /// The end of what it has printed.
+    /// The last part of the printed text.
     pub(super) fn log(&self) -> String {
         locked(&self.log).text()
     }
@@ -313,7 +314,7 @@ impl Drop for HostedService {
         }
         if !self.interrupt.tripped() {
             if let HostedProcess::Running(running) = &*locked(&self.process) {
-                // One that does not listen is killed.
+                // A service that ignores the request is killed.
                 let _ = running.stop(StopOrder::Ask);
             }
             if self.ended(GRACE).is_some() {
@@ -324,7 +325,7 @@ impl Drop for HostedService {
         let process = std::mem::replace(&mut *locked(&self.process), gone);
         if let HostedProcess::Running(running) = process {
             let _ = running.stop(StopOrder::Kill);
-            // Nothing depends on how it ends.
+            // The result is not needed.
             let _ = running.end();
         }
     }

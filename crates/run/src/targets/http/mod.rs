@@ -1,5 +1,5 @@
-//! The pipeline as a service behind HTTP: a call is a request to one address. The service runs already, or is started
-//! once for a run, in the folder of the configuration, and is ended with it.
+//! The pipeline as a service behind HTTP: a call is a request to one address. The service either runs already, or is
+//! started once for a run in the folder of the configuration, and stopped at the end.
 
 #[cfg(feature = "models")]
 mod asked;
@@ -26,10 +26,10 @@ use kelvin_base::exit::Misuse;
 /// The key under which an address names a service.
 const KEY: &str = "http";
 
-/// What stands for the port of a started service in its address and its command.
+/// The placeholder for the port of a started service in its address and its command.
 const PORT: &str = "{port}";
 
-/// The version of the requests that this program makes, as that of the requests to models.
+/// The version of the requests that this program makes; it has the same purpose as that of the requests to models.
 const REQUESTS: u32 = 1;
 
 /// What a configuration writes under the key of this target.
@@ -94,8 +94,8 @@ pub(crate) struct HttpProblem {
     pub(crate) help: String,
 }
 
-/// What is wrong with the values of settings, beside what is the same for models. The function has the texts under the
-/// keys.
+/// The problems in the values of settings, apart from those that also apply to models. The function returns the texts
+/// under a key.
 pub(crate) fn http_problems<'s>(
     text: &dyn Fn(&str) -> Option<&'s str>,
     has_headers: bool,
@@ -184,7 +184,7 @@ pub(crate) fn http_problems<'s>(
     found
 }
 
-/// An address as it may be read before there is a service and a conversation.
+/// An example of the address, which can be parsed before there is a service and a conversation.
 pub(crate) fn example_of(url: &str) -> String {
     body::example(url).replace(PORT, "1")
 }
@@ -231,8 +231,8 @@ impl TargetKind for HttpKind {
             .help("take a released kelvin, or build with the Cargo feature `models`"))
     }
 
-    /// Where the key comes from changes no answer. The version of the requests does: it stands for the bytes that this
-    /// program makes of the other settings.
+    /// The source of the key changes no answer, so it is left out. The version of the requests is included, because a
+    /// request with other bytes may lead to another answer.
     fn identity(&self, settings: &Value) -> Value {
         let mut identity = settings.clone();
         if let Some(keys) = identity.as_object_mut() {

@@ -8,7 +8,7 @@ use super::wire::{self, Wire, empty, malformed};
 use super::{AnthropicEndpoint, Asking};
 use kelvin_base::failure::Failure;
 
-/// The version of the wire format; the server takes no request without one.
+/// The version of the wire format; the server rejects requests without one.
 const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 /// The tool that is used to enforce a JSON schema: its input is the answer.
 const TOOL: &str = "answer";

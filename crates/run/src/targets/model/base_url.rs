@@ -1,4 +1,4 @@
-//! The address of a server, as it is written under `base_url` of a model or `url` of a service.
+//! The address of a server, under `base_url` of a model or `url` of a service.
 
 use http::Uri;
 use http::header::{HeaderName, HeaderValue};
@@ -9,7 +9,7 @@ pub struct BaseUrl {
     /// The address without a slash at its end.
     text: String,
     host: String,
-    /// The port, also where it is the usual one of the scheme and not written.
+    /// The port; if none is written, the default port of the scheme.
     port: u16,
     /// The path without a slash at its end.
     path: String,
@@ -25,11 +25,12 @@ pub struct Refused {
     pub help: &'static str,
 }
 
-/// Reads the address of a model, to which paths are added.
+/// Parses the address of a model, to which paths are added.
 ///
 /// # Errors
 ///
-/// Why the address cannot be used. The message does not contain the address, which may hold a password.
+/// Fails with the reason why the address cannot be used. The message does not contain the address, which may contain a
+/// password.
 pub fn check(text: &str) -> Result<BaseUrl, Refused> {
     let text = text.trim().trim_end_matches('/');
     if text.contains('?') {
@@ -42,11 +43,11 @@ pub fn check(text: &str) -> Result<BaseUrl, Refused> {
     read(text, "base_url")
 }
 
-/// Reads the address of a service, which may have a query.
+/// Parses the address of a service, which may have a query.
 ///
 /// # Errors
 ///
-/// As [`check`].
+/// Fails like [`check`].
 pub fn check_whole(text: &str) -> Result<BaseUrl, Refused> {
     read(text.trim(), "url")
 }
@@ -101,7 +102,7 @@ pub fn is_header(name: &str, value: &str) -> bool {
 }
 
 impl BaseUrl {
-    /// The address of a resource below it.
+    /// The address of a resource below this address.
     #[cfg_attr(
         not(feature = "models"),
         expect(dead_code, reason = "only the clients for servers send anything")
@@ -115,12 +116,12 @@ impl BaseUrl {
         &self.host
     }
 
-    /// Whether others on the network can read the requests: they are not encrypted, and leave this machine.
+    /// Whether other machines on the network can read the requests: they are not encrypted, and leave this machine.
     pub fn is_in_plain_sight(&self) -> bool {
         !self.is_encrypted && !self.is_on_loopback()
     }
 
-    /// Which server it is, as `host:port/path`. All servers of this machine are one: the port of a local server often
+    /// The server as `host:port/path`. All local servers count as the same, because the port of a local server often
     /// differs from run to run.
     pub fn server(&self) -> String {
         match self.is_on_loopback() {

@@ -1,5 +1,5 @@
-//! One HTTP exchange: sent once, with a time limit, a size limit and an end when the run is stopped.
-//! The meaning of the answer is decided elsewhere.
+//! A single HTTP request with a time limit and a size limit, which ends early when the run is stopped. Other modules
+//! interpret the answer.
 
 use std::error::Error;
 use std::io::{self, Cursor};
@@ -24,9 +24,9 @@ use kelvin_system::signal::Interrupt;
 
 /// How often a waiting call checks for an interruption.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// A server that redirects more often within itself is broken.
+/// A server with more redirects to itself is broken.
 const MOST_REDIRECTS: usize = 3;
-/// The most bytes that are read of an answer that refuses a call, whatever the limit is.
+/// How many bytes of an answer with an error status are read at most, even if the limit for answers is higher.
 const REFUSAL_BYTES: u64 = 64 * 1024;
 
 type Body = Full<Cursor<Vec<u8>>>;
@@ -36,12 +36,12 @@ type Body = Full<Cursor<Vec<u8>>>;
 pub(in crate::targets) struct Sent {
     pub(in crate::targets) method: Method,
     pub(in crate::targets) url: String,
-    /// Where they have no type of the body, it is JSON.
+    /// The headers; if they contain no content type, the body is JSON.
     pub(in crate::targets) headers: Vec<(HeaderName, HeaderValue)>,
     pub(in crate::targets) body: Vec<u8>,
 }
 
-/// An answer, whatever its status.
+/// An answer with any status.
 #[derive(Debug)]
 pub(in crate::targets) struct HttpResponse {
     pub(in crate::targets) status: u16,
@@ -58,14 +58,14 @@ pub(in crate::targets) enum Broken {
     TooLarge,
     /// The run was stopped.
     Interrupted,
-    /// The server could not be reached; the reason. It has got nothing of the request.
+    /// The server could not be reached; the reason. No part of the request arrived there.
     Unreached(String),
     /// The connection broke; the reason.
     Connection(String),
 }
 
 impl Broken {
-    /// The failure of the call; none where the run was stopped. The function removes secrets from a text.
+    /// The failure of the call; none if the run was stopped. The function removes secrets from a text.
     pub(in crate::targets) fn failure(
         self,
         bounds: &ExchangeLimits<'_>,
@@ -102,9 +102,9 @@ impl Broken {
 pub(in crate::targets) struct ExchangeLimits<'a> {
     /// The time limit of the whole exchange.
     pub(in crate::targets) timeout: Duration,
-    /// The most bytes of an answer.
+    /// The maximum size of an answer in bytes.
     pub(in crate::targets) most: u64,
-    /// Tells when the run is stopped.
+    /// Signals that the run is stopped.
     pub(in crate::targets) interrupt: &'a Arc<Interrupt>,
 }
 
@@ -112,7 +112,7 @@ pub(in crate::targets) struct ExchangeLimits<'a> {
 ///
 /// # Errors
 ///
-/// Where there is no complete answer.
+/// Fails if there is no complete answer.
 pub(in crate::targets) fn exchange(
     sent: Sent,
     bounds: &ExchangeLimits<'_>,
@@ -124,7 +124,7 @@ pub(in crate::targets) fn exchange(
     let way = engine.way.clone();
     let task = engine.runtime.spawn(async move {
         let answer = tokio::time::timeout(timeout, fetch((&client, &way), sent, most)).await;
-        // If the run was stopped, nobody is listening any more.
+        // If the run was stopped, nobody waits for the answer any more.
         let _ = sender.send(answer.unwrap_or(Err(Broken::TimedOut)));
     });
     loop {
@@ -142,7 +142,7 @@ pub(in crate::targets) fn exchange(
     }
 }
 
-/// The client of this process with the thread that drives it. Connections are kept for later calls.
+/// The client of this process with the thread that runs it. Connections are reused for later calls.
 struct Engine {
     runtime: Handle,
     client: Ways,
@@ -198,7 +198,7 @@ async fn fetch(
 }
 
 /// The address to which an answer redirects, if the same request may be sent there. It must be on the same server,
-/// since neither the key nor the prompt is meant for another server.
+/// since no other server may get the key or the prompt.
 fn same_server(url: &str, answer: &HttpResponse) -> Option<String> {
     if !matches!(answer.status, 307 | 308) {
         return None;
@@ -269,7 +269,7 @@ async fn once(
     })
 }
 
-/// Why an exchange broke, in words that do not change from run to run.
+/// Why an exchange failed, in words that do not change from run to run.
 fn reason(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     let mut next = Some(error);

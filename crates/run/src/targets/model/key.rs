@@ -1,25 +1,25 @@
-//! The key of a server. It comes from the environment, is sent in one header of a request, and is written
-//! nowhere else.
+//! The key of a server. It comes from the environment, is sent in one header of a request, and is never written
+//! anywhere.
 
 use std::env;
 use std::fmt;
 
 use kelvin_base::exit::Misuse;
 
-/// A shorter key is not removed from answers: servers without keys are often given a word such as
-/// `none`, and an answer may contain that word.
+/// A shorter key is not removed from answers: servers that need no key are often given a word such as `none`, and an
+/// answer may contain that word.
 const SHORTEST_SCRUBBED: usize = 8;
-/// The text that replaces the key where an answer or an error repeats it.
+/// The text that replaces the key if an answer or an error repeats it.
 const HIDDEN: &str = "***";
 
-/// The key of a server, if it has one.
+/// The key of a server, if the server needs one.
 #[derive(Clone)]
 pub(in crate::targets) enum ServerKey {
-    /// The server needs none.
+    /// The server needs no key.
     None,
     /// The variable for the key is not set.
     Missing(String),
-    /// The variable holds a text that cannot be a key.
+    /// The variable contains a text that cannot be a key.
     Unusable(String),
     /// The key.
     Known(String),
@@ -42,7 +42,7 @@ impl ServerKey {
         }
     }
 
-    /// The key, where there is one.
+    /// The key, if there is one.
     pub(in crate::targets) fn text(&self) -> Option<&str> {
         match self {
             Self::Known(text) => Some(text),
@@ -50,11 +50,11 @@ impl ServerKey {
         }
     }
 
-    /// Whether a call of something, such as "the model `local`", can be made.
+    /// Checks that the key allows calls; `of` names the caller, such as "the model `local`".
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the variable for the key holds no usable key.
+    /// A [`Misuse`] if the variable for the key contains no usable key.
     pub(in crate::targets) fn check(&self, of: &str) -> Result<(), Misuse> {
         let (variable, what, verb) = match self {
             Self::None | Self::Known(_) => return Ok(()),
@@ -69,7 +69,7 @@ impl ServerKey {
         )))
     }
 
-    /// A text without the key.
+    /// A copy of a text without the key.
     pub(in crate::targets) fn scrub(&self, text: &str) -> String {
         match self.text().filter(|key| key.len() >= SHORTEST_SCRUBBED) {
             Some(key) => text.replace(key, HIDDEN),

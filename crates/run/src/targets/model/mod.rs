@@ -1,9 +1,9 @@
-//! A model as a target: the input of a call is the prompt, its output is the text of the answer. An
-//! embedding call takes a JSON list of texts and gives a JSON list of vectors.
+//! A model as a target: the input of a call is the prompt, and its output is the text of the answer. The input of an
+//! embedding call is a JSON list of texts, and the output is a JSON list of vectors.
 //!
-//! A configuration declares its models under `models`; `run: {model: NAME}` and judges name them. Everything that
-//! a call depends on is resolved when the configuration is settled, so an address holds all of it, except that
-//! it holds only the name of the variable of a key.
+//! A configuration declares its models under `models`; `run: {model: NAME}` and judges refer to them. When the settings
+//! of a configuration are made, everything on which a call depends is put into the address. The exception is the key:
+//! the address contains only the name of its variable.
 
 #[cfg(feature = "models")]
 mod anthropic;
@@ -44,18 +44,18 @@ use settings::{AnthropicEndpoint, OpenAiEndpoint};
 /// The key under which an address names a model.
 pub(super) const KEY: &str = "model";
 
-/// The version of the requests that this program makes. It is raised when the same settings and the same input give
-/// other bytes of a request, so that an older answer in the cache is not taken for an answer to the new request.
+/// The version of the requests that this program makes. It is raised when the same settings and the same input lead to
+/// another request, so that an older answer in the cache is not used for the new request.
 const REQUESTS: u32 = 1;
 
-/// The name of a model that is declared under `models`. The check of a configuration reports an undeclared
-/// name wherever it stands.
+/// The name of a model that is declared under `models`. The check of a configuration reports an undeclared name at any
+/// position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelName(pub String);
 
 impl ModelName {
-    /// The `format` by which a schema marks such a name.
+    /// The `format` by which a schema marks the name of a model.
     pub const FORMAT: &str = "kelvin-model";
 }
 
@@ -80,11 +80,12 @@ pub struct ModelSettings {
     pub name: String,
     /// The address of the model.
     pub endpoint: Endpoint,
-    /// The digest of the files of the project that its command runs; none where it is no command, or names none.
+    /// The digest of the project files that its command runs; none if it is not a command, or if the command names no
+    /// file.
     pub files: Option<Digest>,
-    /// The digest of the file of recorded answers, where there is one: its content decides the answers.
+    /// The digest of the file of recorded answers, if there is one: its content determines the answers.
     pub recorded: Option<Digest>,
-    /// The model that is asked where no answer is recorded.
+    /// The model that is called if no answer is recorded.
     pub recorder: Option<Endpoint>,
 }
 
@@ -113,7 +114,7 @@ pub struct Asking {
     pub max_tokens: Option<u64>,
 }
 
-/// The called model, with everything that the answers depend on. This is the content of an address.
+/// The called model, with everything on which the answers depend. This is the content of an address.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ModelCall {
@@ -121,12 +122,12 @@ pub(super) struct ModelCall {
     name: String,
     endpoint: Endpoint,
     call: CallKind,
-    /// Whether a judge calls it. The calls of judges are counted apart.
+    /// Whether a judge calls the model. The calls of judges are counted separately.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_of_a_judge: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recorded: Option<Digest>,
-    /// The model that is asked where no answer is recorded.
+    /// The model that is called if no answer is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recorder: Option<Endpoint>,
 }
@@ -140,12 +141,12 @@ enum CallKind {
 }
 
 impl ModelSettings {
-    /// The content of the address of a chat call.
+    /// The settings in the address of a chat call.
     pub(super) fn chat_call(&self, asking: &Asking) -> Value {
         self.call(CallKind::Chat(asking.clone()))
     }
 
-    /// The content of the address of an embedding call.
+    /// The settings in the address of an embedding call.
     pub(super) fn embedding_call(&self) -> Value {
         self.call(CallKind::Embedding)
     }
@@ -199,12 +200,12 @@ struct NamedAsking {
     max_tokens: Option<u64>,
 }
 
-/// The content of the address for a model that a configuration names under the key of this target. An address that
-/// is already resolved stays as it is.
+/// The settings in the address of a model that a configuration names under the key of this target. An address that is
+/// already resolved stays unchanged.
 ///
 /// # Errors
 ///
-/// Where no model of that name is declared.
+/// Fails if no model of that name is declared.
 pub(super) fn resolve<'m>(
     written: &Value,
     find: impl Fn(&str) -> Option<&'m ModelSettings>,
@@ -262,7 +263,7 @@ pub struct AskedModel {
 }
 
 impl AskedModel {
-    /// A declared model, without what a call asks beside.
+    /// A declared model, without the settings of a particular call.
     pub fn of_endpoint(endpoint: &Endpoint) -> Self {
         let keys = json!(endpoint);
         let text = |key: &str| keys.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -278,7 +279,7 @@ impl AskedModel {
         }
     }
 
-    /// The parameters in which two sides differ, each with both values, for people.
+    /// The parameters in which two sides differ, each with both values, for messages.
     pub fn differences<'a>(&'a self, other: &'a Self) -> Vec<(&'a str, &'a str, &'a str)> {
         const NOT_SET: &str = "not set";
         let names: BTreeSet<&String> = self
@@ -296,7 +297,7 @@ impl AskedModel {
     }
 }
 
-/// How the model of an address is asked.
+/// The model of an address, and how it is called.
 pub(super) fn asked(settings: &Value) -> Option<AskedModel> {
     let call = ModelCall::deserialize(settings).ok()?;
     let mut asked = AskedModel::of_endpoint(&call.endpoint);
@@ -344,8 +345,9 @@ impl TargetKind for ModelKind {
         call.open(site)
     }
 
-    /// The name of the model, its family, its price, its limits and the place of its key change no answer. The version of the
-    /// requests does: it stands for the bytes that this program makes of the other settings.
+    /// The name of the model, its family, its price, its limits and the source of its key change no answer, so they are
+    /// left out. The version of the requests is included, because a request with other bytes may lead to another
+    /// answer.
     fn identity(&self, settings: &Value) -> Value {
         match ModelCall::deserialize(settings) {
             Ok(call) => call.identity(),
@@ -353,8 +355,8 @@ impl TargetKind for ModelKind {
         }
     }
 
-    /// A command is a program like any other, so it runs code. The content of a file of recorded answers is a part of
-    /// the identity instead.
+    /// A command is a program like any other, so its answers depend on code. For a file of recorded answers, its
+    /// content is part of the identity instead.
     fn runs_code(&self, settings: &Value) -> bool {
         ModelCall::deserialize(settings)
             .map_or(true, |call| matches!(call.endpoint, Endpoint::Cmd(_)))
@@ -365,13 +367,13 @@ impl TargetKind for ModelKind {
     }
 }
 
-/// The error where an address names a model that was never looked up. No settled configuration has one.
+/// The error if an address names a model that was never looked up. This cannot happen in a checked configuration.
 fn unresolved(settings: &Value) -> Misuse {
     Misuse::new(format!("the model of `run` is not known: {settings}"))
 }
 
 impl ModelCall {
-    /// Everything that the answers depend on.
+    /// The settings on which the answers depend.
     fn identity(&self) -> Value {
         let mut endpoint = json!(self.endpoint);
         if let Some(endpoint) = endpoint.as_object_mut() {

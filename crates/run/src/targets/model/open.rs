@@ -1,4 +1,4 @@
-//! Opens a model: finds its kind and what it needs.
+//! Opens a model: determines its kind and the settings that it needs.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::targets::{Meter, Target, TargetSite};
 use kelvin_base::exit::Misuse;
 
 impl ModelCall {
-    /// Opens the called model. Nothing is sent, and no key is needed, before the first call.
+    /// Opens the called model. The key is needed, and a request is sent, only from the first call on.
     pub(super) fn open(self, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
         let Self {
             name,
@@ -110,7 +110,7 @@ fn server(
     }))
 }
 
-/// The error where this program was built without clients for servers.
+/// The error if this program was built without clients for servers.
 #[cfg(not(feature = "models"))]
 fn server(
     name: String,
@@ -128,7 +128,7 @@ fn server(
     ))
 }
 
-/// The address of a server, which the check of the configuration has accepted.
+/// The address of a server, which the check of the configuration has already accepted.
 #[cfg(feature = "models")]
 fn usable(model: &str, url: &str) -> Result<BaseUrl, Misuse> {
     base_url::check(url).map_err(|refused| {
@@ -142,7 +142,7 @@ fn has_no_embeddings(model: &str) -> Misuse {
     Misuse::new(what).help("name a model of the kind `openai`, `cmd` or `replay`")
 }
 
-/// The environment variables that tell a command about the call, beside the prompt.
+/// The environment variables that describe the call to a command, besides the prompt.
 fn environment(call: &CallKind) -> Vec<(&'static str, String)> {
     let asking = match call {
         CallKind::Embedding => return vec![("KELVIN_MODEL_CALL", "embedding".to_owned())],

@@ -1,4 +1,4 @@
-//! The wire format of OpenAI, which most servers speak: `/chat/completions` and `/embeddings`.
+//! The wire format of OpenAI, which most servers support: `/chat/completions` and `/embeddings`.
 
 use http::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
@@ -136,7 +136,7 @@ impl Wire for Embedding {
     }
 
     fn request(&self, input: &str) -> Result<Value, Failure> {
-        // The further fields of the settings are meant for chat requests only.
+        // The additional fields of the settings are only for chat requests.
         Ok(json!({ "model": self.endpoint.model, "input": wire::texts(input)? }))
     }
 

@@ -1,5 +1,5 @@
-//! The meaning of an answer that refuses a call: the kind of failure, a message that does not change from run to run,
-//! and how long the server asks to wait.
+//! Interprets an answer with an error: the kind of failure, a message that does not change from run to run, and how
+//! long the server asks to wait.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,12 +11,11 @@ use serde_json::Value;
 
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 
-/// The most characters that are kept of the server's error text.
+/// How many characters of the server's error text are stored at most.
 const KEPT_CHARACTERS: usize = 1000;
 
-/// The failure of an answer with this status. The error text of the server is no part of the message,
-/// since it may contain times and numbers of requests; it takes the place of the error output of a
-/// command.
+/// The failure for an answer with this status. The error text of the server is not part of the message, since it may
+/// contain times and request numbers; it is stored where a command's error output would be.
 pub(super) fn of_status(status: u16, body: &[u8], sends_key: bool) -> Failure {
     let kind = match status {
         429 => FailureKind::RateLimit,
@@ -40,8 +39,8 @@ pub(super) fn of_status(status: u16, body: &[u8], sends_key: bool) -> Failure {
     })
 }
 
-/// The failure in a body that has an `error` although its status is a success. Gateways answer like this
-/// when they had begun to answer. None where there is no such error.
+/// The failure in a body that contains an `error` although its status is a success. Gateways send such an answer if the
+/// error occurs after they have begun to answer. None if there is no such error.
 pub(super) fn of_body(body: &Value, bytes: &[u8], sends_key: bool) -> Option<Failure> {
     let error = body.get("error").filter(|error| !error.is_null())?;
     let status = error["code"]
@@ -59,7 +58,7 @@ pub(super) fn of_body(body: &Value, bytes: &[u8], sends_key: bool) -> Option<Fai
     })
 }
 
-/// The error text of the server, from any of the places where the usual formats have it.
+/// The error text of the server, from any of the places where common formats have it.
 pub(in crate::targets) fn said(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let told = serde_json::from_slice::<Value>(body).ok();
@@ -76,8 +75,8 @@ pub(in crate::targets) fn said(body: &[u8]) -> String {
     text.chars().take(KEPT_CHARACTERS).collect()
 }
 
-/// How long an answer asks to wait: `Retry-After` in seconds or as a date. A date counts from the date
-/// of the answer where it has one, since the clocks of two machines differ.
+/// How long an answer asks to wait: `Retry-After` in seconds or as a date. A date is compared with the date of the
+/// answer, if there is one, since the clocks of two machines differ.
 pub(in crate::targets) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse::<u64>() {
@@ -90,7 +89,7 @@ pub(in crate::targets) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
 }
 
-/// A date of HTTP, e.g. `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// An HTTP date, e.g. `Sun, 06 Nov 1994 08:49:37 GMT`.
 fn date(text: &str) -> Option<Timestamp> {
     rfc2822::DateTimeParser::new()
         .parse_timestamp(text.trim())

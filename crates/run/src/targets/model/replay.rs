@@ -26,10 +26,10 @@ struct ReplayLine {
     /// The input of the call: a text, or the list of texts of an embedding call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prompt: Option<Value>,
-    /// The instructions before the prompt, where the same prompt is asked with several instructions.
+    /// The instructions before the prompt, if the same prompt is used with different instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     system: Option<String>,
-    /// The beginning of the digest of the call, instead of the prompt.
+    /// The beginning of the digest of the call, as an alternative to the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     request: Option<String>,
     /// The answer: a text, or any other JSON value.
@@ -57,26 +57,26 @@ struct RecordedReply {
 /// Recorded answers by instructions and prompt.
 type Answers = BTreeMap<(Option<String>, String), Vec<RecordedReply>>;
 
-/// The answers of a file, ordered by their questions.
+/// The answers of a file, grouped by their questions.
 #[derive(Debug, Default)]
 struct Tape {
     /// The answers by the beginning of a digest.
     requests: BTreeMap<String, Vec<RecordedReply>>,
-    /// The answers by prompt and, where a line has them, instructions.
+    /// The answers by prompt and, if a line has them, instructions.
     prompts: Answers,
 }
 
 /// A file of recorded answers as a target.
 pub(super) struct Replay {
     tape: Tape,
-    /// The settings of the calls beside their input; none for embedding calls.
+    /// The settings of the calls besides their input; none for embedding calls.
     asking: Option<Asking>,
     price: Option<Price>,
     meter: Arc<Meter>,
     recorder: Option<Recorder>,
 }
 
-/// Asks a model where no answer is recorded, and adds its answers to the file.
+/// Calls a model if no answer is recorded, and adds its answers to the file.
 struct Recorder {
     path: PathBuf,
     model: Box<dyn Target>,
@@ -89,7 +89,7 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] that names the line that cannot be used.
+    /// A [`Misuse`] with the first line that cannot be used.
     pub(super) fn open(
         path: &Path,
         asking: Option<Asking>,
@@ -99,7 +99,7 @@ impl Replay {
     ) -> Result<Self, Misuse> {
         let shown = path.display();
         let text = fs::read_to_string(path).or_else(|error| match error.kind() {
-            // The first recording creates the file.
+            // If answers are recorded, the first recording creates the file.
             io::ErrorKind::NotFound if is_recorded => Ok(String::new()),
             _ => Err(error),
         });
@@ -127,7 +127,7 @@ impl Replay {
         })
     }
 
-    /// Adds a model that is asked where the file has no answer.
+    /// Adds a model that is called if the file has no answer.
     pub(super) fn recording(mut self, path: PathBuf, model: Option<Box<dyn Target>>) -> Self {
         self.recorder = model.map(|model| Recorder {
             path,
@@ -184,7 +184,7 @@ impl Tape {
     }
 }
 
-/// A text unchanged; any other value as JSON, which has only one form.
+/// A string unchanged; any other value as JSON in a normal form.
 fn text(value: Value) -> String {
     match value {
         Value::String(text) => text,
@@ -193,7 +193,7 @@ fn text(value: Value) -> String {
 }
 
 impl Recorder {
-    /// Asks the model, unless this run has already asked it for that repeat.
+    /// Calls the model, unless this run has already called it for that repeat.
     fn call(
         &self,
         key: (Option<String>, String),
@@ -232,7 +232,7 @@ impl Recorder {
         }
     }
 
-    /// Adds a line to the file. The lock keeps the lines of several calls apart.
+    /// Adds a line to the file. The lock prevents that lines of several calls mix.
     fn add(&self, key: (Option<String>, String), recorded: RecordedReply) -> io::Result<()> {
         let mut added = self.added();
         let line = ReplayLine {
@@ -257,7 +257,7 @@ impl Recorder {
 }
 
 impl Target for Replay {
-    /// Where a model is asked, the limits of that model hold.
+    /// If a model is called, the limits of that model apply.
     fn meter(&self) -> Option<&Meter> {
         let recorder = self.recorder.as_ref();
         recorder
@@ -270,10 +270,10 @@ impl Target for Replay {
         recorder.map_or(Ok(()), |recorder| recorder.model.ready())
     }
 
-    /// The n-th repeat of an input gets the n-th of its answers, and the last one where there are fewer.
+    /// The n-th repeat of an input gets the n-th of its answers, or the last one if there are fewer.
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         let input = match (&self.asking, serde_json::from_str::<Value>(call.input)) {
-            // The list of texts may have another layout than in the file.
+            // The layout of the list of texts may differ from that in the file.
             (None, Ok(texts)) => texts.to_string(),
             _ => call.input.to_owned(),
         };
@@ -285,7 +285,7 @@ impl Target for Replay {
         if let (false, Some(recorder)) = (is_enough, &self.recorder) {
             let known = answers.map_or(0, <[RecordedReply]>::len);
             let key = (system.map(str::to_owned), input);
-            // The repeats that the file has are not recorded again.
+            // Repeats that are already in the file are not recorded again.
             let call = Invocation {
                 repeat: call.repeat - known,
                 ..*call
@@ -307,8 +307,8 @@ impl Target for Replay {
     }
 }
 
-/// The beginning of the digest of a call. The model and its parameters are no part of it, so that
-/// answers that were recorded from one model can be used for another one.
+/// The beginning of the digest of a call. It does not depend on the model and its parameters, so that answers recorded
+/// from one model can be used for another.
 fn digest(input: &str, asking: Option<&Asking>) -> String {
     let mut fields = Fields::of("kelvin/replay/v1").field("input", input);
     if let Some(Asking { system, schema, .. }) = asking {

@@ -51,7 +51,7 @@ impl Target for ModelServer {
     }
 }
 
-/// Why there is no answer.
+/// The reasons why there is no answer.
 enum NoAnswer {
     Interrupted,
     Failed(Box<Failure>),
@@ -64,8 +64,8 @@ impl From<Failure> for NoAnswer {
 }
 
 impl ModelServer {
-    /// The text of the answer to an input. The other results of the answer go into the reply, even where
-    /// there is no text: such a call is paid for as well.
+    /// The text of the answer to an input. The other results of the answer are stored in the reply, even if there is no
+    /// text, because such a call costs money too.
     fn ask(&self, input: &str, reply: &mut Reply) -> Result<String, NoAnswer> {
         let request = self.wire.request(input)?;
         let sent = Sent {
@@ -83,7 +83,7 @@ impl ModelServer {
             let failure = broken.failure(&limits, |text| self.key.scrub(text));
             failure.map_or(NoAnswer::Interrupted, NoAnswer::from)
         })?;
-        // A server may repeat the request, with the key in it, in its answer.
+        // A server may repeat the request, including the key, in its answer.
         let text = self.key.scrub(&String::from_utf8_lossy(&answer.body));
         let bytes = text.as_bytes();
         let sends_key = self.key.text().is_some();
@@ -104,7 +104,7 @@ impl ModelServer {
         let fingerprint = super::wire::fingerprint(&body);
         reply.fingerprint = fingerprint.map(|text| self.key.scrub(&text));
         let output = self.wire.output(&body, input)?;
-        // JSON can write the same text in several ways, so the key is looked for again.
+        // JSON can write the same text in several ways, so the key is searched for again.
         Ok(self.key.scrub(&output))
     }
 }

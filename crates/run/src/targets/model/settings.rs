@@ -1,4 +1,4 @@
-//! The models that a configuration declares, as they are written under `models`.
+//! The models that a configuration declares under `models`, as written.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -199,7 +199,7 @@ impl Endpoint {
         }
     }
 
-    /// The family of models that it belongs to, where it is declared.
+    /// The family to which the model belongs, if it is declared.
     pub fn family(&self) -> Option<&str> {
         let family = match self {
             Self::OpenAi(endpoint) => &endpoint.family,
@@ -220,7 +220,7 @@ impl Endpoint {
         }
     }
 
-    /// The environment variable that holds the key, where the model has one.
+    /// The environment variable with the key, if the model has one.
     pub fn key_variable(&self) -> Option<&str> {
         match self {
             Self::OpenAi(endpoint) => endpoint.api_key_env.as_deref(),

@@ -1,5 +1,5 @@
-//! The common part of the wire formats: a call becomes a request, and the body of an answer becomes the
-//! output of the call.
+//! The common part of the wire formats: turns a call into a request, and the body of an answer into the output of the
+//! call.
 
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
@@ -18,21 +18,21 @@ pub(super) trait Wire: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Where the input does not fit this kind of call.
+    /// Fails if the input does not fit this kind of call.
     fn request(&self, input: &str) -> Result<Value, Failure>;
 
     /// The output of the call, from the body of an answer to this input.
     ///
     /// # Errors
     ///
-    /// Where the body has no output.
+    /// Fails if the body has no output.
     fn output(&self, body: &Value, input: &str) -> Result<String, Failure>;
 
     /// The tokens that the call used: those of the request, and those of the answer.
     fn tokens(&self, body: &Value) -> Option<(u64, u64)>;
 
-    /// The name of the model that has answered, as the server says it; none where it says none. All formats have it
-    /// in the same place.
+    /// The name of the model that answered, as reported by the server; none if it reports none. All formats have it at
+    /// the same place.
     fn served(&self, body: &Value) -> Option<String> {
         let name = body["model"].as_str()?.trim();
         let kept: String = name.chars().take(SERVED_KEPT).collect();
@@ -40,17 +40,17 @@ pub(super) trait Wire: Send + Sync {
     }
 }
 
-/// What the server calls the state of its system; none where it says nothing.
+/// The server's identification of its system state; none if the server reports none.
 pub(super) fn fingerprint(body: &Value) -> Option<String> {
     let text = body["system_fingerprint"].as_str()?.trim();
     let kept: String = text.chars().take(SERVED_KEPT).collect();
     (!kept.is_empty()).then_some(kept)
 }
 
-/// The most characters of the name of a model that are kept: the name comes from a server.
+/// How many characters of a model's name are stored at most, because the name comes from a server.
 const SERVED_KEPT: usize = 200;
 
-/// Puts further fields into a request; null takes a field out.
+/// Adds fields to a request; null removes a field.
 pub(super) fn with_fields(mut request: Map<String, Value>, fields: &Map<String, Value>) -> Value {
     for (key, value) in fields {
         match value {
@@ -61,14 +61,14 @@ pub(super) fn with_fields(mut request: Map<String, Value>, fields: &Map<String, 
     Value::Object(request)
 }
 
-/// A header with the key, which no debug output shows. The key was checked when it was read.
+/// A header with the key, which is hidden in debug output. The key was checked when it was read.
 pub(super) fn secret(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);
     Some(value)
 }
 
-/// The header with the key: that of the given name with the key as it is, or `Authorization: Bearer KEY`.
+/// The header with the key: a header of the given name with the plain key, or `Authorization: Bearer KEY`.
 pub(in crate::targets) fn key_header(
     name: Option<&str>,
     key: Option<&str>,
@@ -80,7 +80,7 @@ pub(in crate::targets) fn key_header(
     }
 }
 
-/// Headers from a configuration, which was checked: they can be sent.
+/// Headers from a configuration that was checked, so they can be sent.
 pub(in crate::targets) fn plain<'h>(
     headers: impl IntoIterator<Item = (&'h String, &'h String)>,
 ) -> Vec<(HeaderName, HeaderValue)> {
@@ -96,7 +96,7 @@ pub(super) fn malformed(what: &str) -> Failure {
     Failure::new(FailureKind::MalformedBody, message)
 }
 
-/// The failure of an answer without a text, with the reason where the server gives one.
+/// The failure of an answer without a text, with the reason if the server gives one.
 pub(super) fn empty(why: Option<&str>) -> Failure {
     let message = match why {
         Some(why) => format!("the model answered without a text; the server says `{why}`"),
@@ -109,7 +109,7 @@ pub(super) fn empty(why: Option<&str>) -> Failure {
 ///
 /// # Errors
 ///
-/// Where the input is no list of texts.
+/// Fails if the input is not a list of texts.
 pub(super) fn texts(input: &str) -> Result<Vec<String>, Failure> {
     serde_json::from_str(input).map_err(|_| {
         let message = "the input of an embedding call is not a JSON list of texts";

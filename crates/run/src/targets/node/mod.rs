@@ -1,4 +1,4 @@
-//! The pipeline as a function of a JavaScript module: a worker whose program is ours, run by Node.
+//! The pipeline as a function of a JavaScript module: a worker that runs our own program in Node.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,9 +10,9 @@ use super::worker::{WorkerProgram, WorkerProgramKind, WorkerSettings};
 use super::{Launch, TargetSite};
 use kelvin_base::exit::Misuse;
 
-/// The program that serves a function. It is an argument of Node, so no file of it is left behind.
+/// The program that serves a function. It is passed to Node as an argument, so no file has to be created.
 const RUNNER: &str = include_str!("runner.mjs");
-/// Starts it with the messages on descriptors of their own. What it prints goes to its log, also what its children print.
+/// Starts Node with the messages on separate descriptors. The text that it or its children print goes to its log.
 const APART: &str = "exec \"$@\" 4<&0 </dev/null 3>&1 >&2";
 /// The program that runs JavaScript.
 const PROGRAM: &str = "node";

@@ -1,4 +1,4 @@
-//! Which Python runs the function of a project: the one that the project itself uses.
+//! Determines which Python runs the function of a project: the Python that the project itself uses.
 
 use std::ffi::OsString;
 use std::fs;
@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 
 use crate::targets::command::locate_program;
 
-/// The folders of a virtual environment.
+/// The folders of virtual environments.
 const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
 /// The names of Python in the search path.
 const NAMES: [&str; 2] = ["python3", "python"];
 
 /// The Python of a project.
 pub(super) struct Interpreter {
-    /// The words that start it.
+    /// The words of the command that starts this Python.
     pub(super) words: Vec<OsString>,
-    /// The first of them, for people.
+    /// The first word, for people.
     pub(super) program: String,
-    /// All of them, for people.
+    /// All words, for people.
     pub(super) shown: String,
-    /// The path of the program; none where it was not found.
+    /// The path of the program; none if it was not found.
     pub(super) found: Option<PathBuf>,
-    /// Why it was taken, in words that fit after "because".
+    /// Why this Python was chosen, in words that fit after "because".
     pub(super) why: String,
 }
 
 impl Interpreter {
-    /// Finds it without starting anything.
+    /// Determines the Python without starting a program.
     pub(super) fn find(written: Option<&str>, root: &Path) -> Self {
         if let Some(written) = written {
             let why = "`interpreter` names it";
@@ -40,7 +40,7 @@ impl Interpreter {
             for environment in ENVIRONMENTS {
                 let program = folder.join(environment).join("bin/python");
                 if program.is_file() {
-                    // The name is relative to the project, which may be checked out anywhere.
+                    // The path is relative to the project, which may be checked out anywhere.
                     let shown = format!("{}{environment}/bin/python", "../".repeat(above));
                     return Self {
                         words: vec![program.clone().into()],

@@ -1,5 +1,5 @@
-//! The pipeline as a Python function: a worker whose program is ours. The function is found by its module and its name,
-//! and gets the parameters that it names.
+//! The pipeline as a Python function: a worker that runs our own program. The function is found by its module and its
+//! name, and is called with the parameters that its signature names.
 
 mod interpreter;
 
@@ -13,7 +13,7 @@ use super::{Launch, TargetSite};
 use interpreter::Interpreter;
 use kelvin_base::exit::Misuse;
 
-/// The program that serves a function. It is an argument of the interpreter, so no file of it is left behind.
+/// The program that serves a function. It is passed to the interpreter as an argument, so no file has to be created.
 const RUNNER: &str = include_str!("runner.py");
 
 /// What a configuration writes under the key of this target: the address of a function, or a mapping of the address and

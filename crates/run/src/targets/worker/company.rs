@@ -1,8 +1,8 @@
-//! Calls that are under way together: a process gets several at once, each as a message of its own, or as a list in one
-//! message. A thread attends to each process, and gives every call its own answer.
+//! Calls that run at the same time: a process gets several calls at once, each as its own message, or as a list in one
+//! message. One thread handles each process, and returns to every call its own answer.
 //!
-//! Where a process is lost, or an answer does not come in time, nothing tells which of its calls is to blame. So each
-//! of them is asked again alone, and what that says counts.
+//! If a process is lost, or an answer does not come in time, it is not known which of its calls is the cause. So each
+//! of them is repeated alone, and only that result counts.
 
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
@@ -26,26 +26,26 @@ use crate::targets::{Ended, Invocation, Reply};
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_system::signal::timespec;
 
-/// How long a call waits for others that could go in one message with it.
+/// How long a call waits for other calls that could be sent in the same message.
 const LINGER: Duration = Duration::from_millis(20);
 
-/// The end of a call that was made in company.
+/// The end of a call that was made together with others.
 pub(super) enum SharedEnd {
-    /// An answer, and what else came of the call.
+    /// An answer, and the other results of the call.
     Answered(Vec<u8>, Box<Reply>),
-    /// Another end that is its own.
+    /// The call ended in another way, which certainly belongs to this call.
     Ended(Box<Ended>),
-    /// Nothing is known of it; it has to be asked again alone.
+    /// The result is unknown; the call has to be repeated alone.
     Unknown,
 }
 
 /// A call that waits for its process or its answer.
 struct SharedCall {
-    /// The message that is asked now.
+    /// The message that is sent now.
     message: SharedMessage,
-    /// The messages that follow the answer: the further turns of a conversation.
+    /// The messages that are sent after the answer: the other turns of a conversation.
     later: VecDeque<SharedMessage>,
-    /// The answers to the turns before.
+    /// The answers to earlier turns.
     earlier: Vec<Vec<u8>>,
     since: Instant,
     to: Sender<SharedEnd>,
@@ -56,7 +56,7 @@ struct SharedMessage {
     id: String,
     /// The parameters of the message.
     asked: Box<RawValue>,
-    /// The turn that the message is, in a conversation.
+    /// The turn of a conversation in this message.
     turn: Option<HandedTurn>,
 }
 
@@ -72,7 +72,7 @@ impl SharedMessage {
 }
 
 impl SharedCall {
-    /// Goes on to the next turn, if there is one, and keeps the answer to this one.
+    /// Continues with the next turn, if there is one, and stores the answer to the present one.
     fn goes_on(&mut self, answer: &[u8]) -> bool {
         let Some(next) = self.later.pop_front() else {
             return false;
@@ -96,7 +96,7 @@ impl SharedCall {
             }
             SharedEnd::Unknown => {}
         }
-        // Whoever asked waits for it.
+        // The caller waits for this result.
         let _ = self.to.send(end);
     }
 
@@ -110,34 +110,34 @@ pub(super) struct Company {
     hall: Arc<Hall>,
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Hall {
     source: Arc<WorkerSource>,
     way: InCompany,
-    /// The most processes.
+    /// The maximum number of processes.
     processes: usize,
     waiting: Mutex<Waiting>,
 }
 
 #[derive(Default)]
 struct Waiting {
-    /// The calls that no process has got yet.
+    /// The calls that no process has received yet.
     calls: VecDeque<SharedCall>,
     hosts: Vec<HostState>,
     threads: Vec<JoinHandle<()>>,
-    /// Whether no further call comes.
+    /// Whether no more calls will come.
     closing: bool,
     /// Whether the run was stopped.
     stopped: bool,
 }
 
-/// What others know of the thread of a process.
+/// The state of a process's thread that other threads can see.
 struct HostState {
-    /// Wakes it.
+    /// Wakes the thread.
     wake: PipeWriter,
     /// How many calls its process has.
     busy: usize,
-    /// How many it could still get.
+    /// How many more calls its process could get.
     room: usize,
 }
 
@@ -155,7 +155,7 @@ impl Waiting {
 
 impl HostState {
     fn wake(&mut self) {
-        // A full pipe wakes it as well.
+        // If the pipe is full, the thread wakes up anyway.
         let _ = self.wake.write(b"x");
     }
 }
@@ -173,12 +173,12 @@ impl Company {
         }
     }
 
-    /// Makes calls, and waits for the end of all of them. Several begin together, in this order, in one message or one
-    /// message after the other without a wait.
+    /// Makes calls, and waits for the end of all of them. Several calls start together, in this order, in one message
+    /// or in messages without a wait between them.
     pub(super) fn ask(&self, calls: &[Invocation<'_>]) -> Vec<SharedEnd> {
         let is_row = calls.len() > 1;
         let now = Instant::now();
-        // A row waits for no further call.
+        // A sequence of calls does not wait for more calls.
         let since = now.checked_sub(LINGER).filter(|_| is_row).unwrap_or(now);
         let (calls, ends): (Vec<Option<SharedCall>>, Vec<Receiver<SharedEnd>>) = calls
             .iter()
@@ -215,7 +215,7 @@ impl Company {
             .collect()
     }
 
-    /// Puts calls where a process gets them, and starts a thread for a further process where they need one.
+    /// Queues calls for the processes, and starts a thread for another process if needed.
     fn put(&self, calls: Vec<SharedCall>) {
         let mut waiting = self.hall.waiting();
         if waiting.stopped {
@@ -224,7 +224,7 @@ impl Company {
         waiting.calls.extend(calls);
         let idle = waiting.hosts.iter().filter(|host| host.busy == 0).count();
         let fits = match self.hall.way {
-            // As many processes as there may be share the work.
+            // The work is divided among as many processes as allowed.
             InCompany::Concurrent(_) => idle,
             InCompany::Batch(most) => idle * most,
         };
@@ -240,7 +240,7 @@ impl Company {
             }
             return;
         }
-        // One without room takes it as soon as a call of its own has ended.
+        // A process that is busy takes the call as soon as one of its own calls has ended.
         if let Some(host) = waiting.hosts.iter_mut().max_by_key(|host| host.room) {
             host.wake();
         }
@@ -277,7 +277,7 @@ impl Drop for Company {
         let threads = std::mem::take(&mut waiting.threads);
         drop(waiting);
         for thread in threads {
-            // One that has panicked has said so, and its worker ends with it.
+            // If the thread has panicked, it has reported the panic itself, and its worker ends together with it.
             let _ = thread.join();
         }
     }
@@ -292,45 +292,45 @@ struct Host {
     flying: Vec<Flying>,
 }
 
-/// A process that answers.
+/// A running process.
 struct Serving {
     worker: RunningWorker,
     way: InCompany,
-    /// How many calls it has got.
+    /// How many calls the process has received.
     given: u64,
-    /// Whether it has answered a call.
+    /// Whether the process has answered a call.
     has_answered: bool,
-    /// Why it gets no further call.
+    /// Why the process gets no more calls.
     retired: Option<Retired>,
     unsent: Vec<u8>,
-    /// The message that has all calls of the process.
+    /// The message that contains all calls of the process.
     batch: Option<String>,
-    /// Calls whose answer nobody waits for any more.
+    /// Calls for whose answers nobody waits any more.
     given_up: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Retired {
-    /// It has had as many calls as it may have.
+    /// The process has reached its maximum number of calls.
     Recycled,
-    /// One of its calls got no answer in its time, and may still be at work there.
+    /// One of its calls got no answer in time, and may still be running in the process.
     Hung,
 }
 
-/// A call that a process has.
+/// A call that a process is handling.
 struct Flying {
     call: SharedCall,
     deadline: Instant,
     log: Tail,
     /// Whether the process had other calls at the same time.
     had_company: bool,
-    /// Whether the process had answered nothing before it got the call.
+    /// Whether this is the first call that the process can answer.
     is_first: bool,
 }
 
-/// Why a thread waits no longer.
+/// Why a thread stopped waiting.
 enum Woken {
-    /// There may be something to do.
+    /// The loop should check its state again.
     Up,
     /// The process has ended.
     WorkerEnded,
@@ -349,7 +349,7 @@ impl Host {
                 Ok(Woken::Up) => {
                     self.hear();
                 }
-                // What it has said before its end counts.
+                // The messages that the process sent before its end count.
                 Ok(Woken::WorkerEnded) => {
                     if self.hear() {
                         self.lose(&WorkerLoss::Ended);
@@ -370,7 +370,7 @@ impl Host {
         serving.worker.leave(Instant::now());
     }
 
-    /// The calls that the process gets now, and how long it can wait for more; none where the thread has to end.
+    /// The calls that the process gets now, and how long it can wait for more; none if the thread has to end.
     fn take(&mut self) -> Option<(Vec<SharedCall>, Option<Duration>)> {
         self.retire();
         let mut waiting = self.hall.waiting();
@@ -422,7 +422,7 @@ impl Host {
         }
     }
 
-    /// Ends a process that gets no further call once it has none.
+    /// Ends a process that gets no more calls, as soon as all its calls have ended.
     fn retire(&mut self) {
         if !self.flying.is_empty() {
             return;
@@ -439,7 +439,7 @@ impl Host {
         }
     }
 
-    /// Gives calls to the process, which is started where there is none. False where that has failed.
+    /// Gives calls to the process, which is started if necessary. Returns false if that failed.
     fn give(&mut self, mut calls: Vec<SharedCall>) -> bool {
         if calls.is_empty() {
             return true;
@@ -484,7 +484,7 @@ impl Host {
             serving.worker.forget_log();
         }
         match (serving.way, &calls[..]) {
-            // One alone is asked in the plain way.
+            // A single call is sent as a plain message.
             (InCompany::Batch(_), [_, _, ..]) => {
                 let id = rpc::token();
                 let asked = calls.iter().map(|call| &*call.message.asked).collect();
@@ -516,7 +516,7 @@ impl Host {
         true
     }
 
-    /// Puts calls back to the front of those that wait.
+    /// Puts calls back to the front of the queue.
     fn put_back(&self, calls: Vec<SharedCall>) {
         let mut waiting = self.hall.waiting();
         calls
@@ -526,7 +526,7 @@ impl Host {
         waiting.wake_all();
     }
 
-    /// Sends what is to be sent, and waits until there is something to do.
+    /// Sends the waiting messages, and waits for the next event.
     fn wait(&mut self, pause: Option<Duration>) -> io::Result<Woken> {
         let stop = &self.hall.source.site.interrupt;
         let mut most = pause;
@@ -563,7 +563,8 @@ impl Host {
         })
     }
 
-    /// Reads what the process has sent, and gives each call its end. False where the process was lost by it.
+    /// Reads the messages of the process, and ends the answered calls. Returns false if reading them shows that the
+    /// process is lost.
     fn hear(&mut self) -> bool {
         let Some(serving) = &mut self.serving else {
             return false;
@@ -580,7 +581,7 @@ impl Host {
             lines.push(line.to_vec());
             None::<()>
         });
-        // What belongs to an answer was printed before it.
+        // Text that belongs to an answer was printed before it.
         let flying = &mut self.flying;
         serving.worker.read_log(&mut |bytes| {
             flying.iter_mut().for_each(|flying| flying.log.push(bytes));
@@ -643,7 +644,7 @@ impl Host {
         }
     }
 
-    /// Gives a call its end.
+    /// Ends a call with its result.
     fn land(&mut self, id: &str, end: rpc::RpcEnd) -> Result<(), WorkerLoss> {
         let at = self
             .flying
@@ -663,7 +664,7 @@ impl Host {
             Ok(result) => Ok(rpc::output(&result).ok_or(WorkerLoss::OutOfProtocol(rpc::NO_TEXT))?),
             Err(error) => Err(error),
         };
-        // The process that has heard a turn gets the next one too.
+        // The turns of a conversation must all go to the same process.
         if let (Ok(answer), Some(serving)) = (&end, &mut self.serving)
             && self.flying[at].call.goes_on(answer)
         {
@@ -698,7 +699,7 @@ impl Host {
         Ok(())
     }
 
-    /// Ends the process. A call that it had alone has failed by it, and of others nothing is known.
+    /// Ends the process. If it had a single call, that call has failed; the results of several calls are unknown.
     fn lose(&mut self, loss: &WorkerLoss) {
         let Some(serving) = self.serving.take() else {
             return;
@@ -717,7 +718,7 @@ impl Host {
         let Ended::Failed { failure, reply } =
             source.lost(serving.worker, loss, log.unwrap_or(&Tail::default()))
         else {
-            // Somebody has stopped the run with its processes.
+            // Somebody has stopped the run together with its processes.
             let flying = std::mem::take(&mut self.flying);
             return flying
                 .into_iter()
@@ -737,7 +738,7 @@ impl Host {
         }
     }
 
-    /// Nothing is known of these calls.
+    /// Ends the calls that `is_meant` selects with an unknown result.
     fn unknown(&mut self, is_meant: impl Fn(&Flying) -> bool, why: &str) {
         let flying = std::mem::take(&mut self.flying);
         let (meant, others): (Vec<_>, Vec<_>) = flying.into_iter().partition(is_meant);
@@ -748,8 +749,8 @@ impl Host {
         }
     }
 
-    /// Looks for calls that have got no answer in their time. Their process gets no further call, answers its other
-    /// ones, and is killed then.
+    /// Finds calls without an answer in time. Their process gets no more calls; it is killed after it has answered its
+    /// other calls.
     fn look_at_the_clock(&mut self) {
         let now = Instant::now();
         if self.flying.iter().all(|flying| flying.deadline > now) {
@@ -785,7 +786,7 @@ impl Host {
         self.lose(&WorkerLoss::TooLarge);
     }
 
-    /// Ends everything, since the run is stopped.
+    /// Ends everything because the run is stopped.
     fn stop(mut self) {
         if let Some(serving) = self.serving.take() {
             drop(serving.worker.kill());
@@ -801,11 +802,11 @@ impl Host {
 }
 
 impl Serving {
-    /// Sends as much as the process takes.
+    /// Sends as many bytes as the process accepts now.
     fn send(&mut self) -> io::Result<()> {
         let mut unsent = &self.unsent[..];
         match self.worker.write(&mut unsent) {
-            // Its end is reported soon.
+            // The end of the process is reported soon.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => unsent = &[],
             sent => sent?,
         }

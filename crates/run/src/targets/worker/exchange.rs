@@ -1,5 +1,5 @@
-//! One running worker: a message goes to it, and its answer comes back. A worker that breaks the protocol, takes too
-//! long or holds too much memory is of no more use, and is killed by whoever drops it.
+//! A running worker: it receives a message, and its answer is read. A worker that breaks the protocol, takes too long
+//! or uses too much memory cannot be used any more; it is killed when it is dropped.
 
 use std::cell::RefCell;
 use std::io::{self, PipeReader, PipeWriter, Read, Write as _};
@@ -16,27 +16,27 @@ use super::rpc::{self, WorkerLine};
 use crate::targets::command::{Running, StopOrder, SupervisedProgram, Tail};
 use kelvin_system::signal::{Interrupt, timespec};
 
-/// The time that a worker has to end by itself once it was told to.
+/// How long a worker may take to end, after the request to end, before it is killed.
 const GRACE: Duration = Duration::from_millis(300);
-/// How often the memory of a worker is looked at.
+/// How often the memory of a worker is checked.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// The most buffers that are read of what a worker has printed for people, after each answer.
+/// How many buffers of a worker's printed text are read at most after each answer.
 const LAST_READS: usize = 64;
-/// A message may be longer than its output by this much, beside what JSON makes of each byte.
+/// How much longer than its output a message may be, in addition to the JSON escapes.
 pub(super) const AROUND: usize = 64 * 1024;
 
 thread_local! {
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 * 1024]);
 }
 
-/// What bounds an exchange.
+/// The limits of an exchange.
 #[derive(Clone, Copy)]
 pub(super) struct WorkerLimits<'a> {
-    /// The time for the answer.
+    /// The time limit for the answer.
     pub(super) timeout: Duration,
-    /// The longest message.
+    /// The maximum length of a message.
     pub(super) longest: usize,
-    /// The most bytes that the worker and what it has started may hold.
+    /// How many bytes of memory the worker and its descendants may use.
     pub(super) max_memory: Option<u64>,
     /// Stops the run.
     pub(super) interrupt: &'a Interrupt,
@@ -56,21 +56,21 @@ pub(super) enum ExchangeEnd {
 
 /// Why a worker has to be replaced.
 pub(super) enum WorkerLoss {
-    /// It could not be started, or is out of reach.
+    /// The worker could not be started, or the connection to it failed.
     Unreachable(io::Error),
-    /// It has ended by itself.
+    /// It ended by itself.
     Ended,
-    /// It had ended before it could be asked.
+    /// The worker had ended before it was called.
     EndedBefore,
-    /// It gave no answer in its time.
+    /// The worker gave no answer in time.
     TimedOut,
-    /// It broke the protocol, in words that fit after "the worker".
+    /// The worker broke the protocol, in words that fit after "the worker".
     OutOfProtocol(&'static str),
-    /// It answered a list of calls with a list that is not that of their answers, in words that fit after "the worker".
+    /// The worker answered a list of calls with a wrong list of answers, in words that fit after "the worker".
     WrongList(String),
     /// Its answer is too long.
     TooLong,
-    /// It holds too much memory.
+    /// It uses too much memory.
     TooLarge,
 }
 
@@ -80,14 +80,14 @@ pub(super) struct RunningWorker {
     to: PipeWriter,
     from: PipeReader,
     log: PipeReader,
-    /// What was read and is no whole line yet.
+    /// The bytes that were read and do not form a complete line yet.
     begun: Vec<u8>,
-    /// When its memory was looked at.
+    /// The time of the last check of its memory.
     looked: Instant,
-    /// How many calls it has answered.
+    /// How many calls the worker has answered.
     pub(super) calls: u64,
-    /// The write ends of its streams stay open here, so that a closed pipe wakes nobody. The end is reported in another
-    /// way.
+    /// The write ends of its streams stay open here, so that closing a pipe does not wake the thread. The end of the
+    /// worker is reported in another way.
     _theirs: [OwnedFd; 2],
 }
 
@@ -101,7 +101,7 @@ impl RunningWorker {
         }
         let theirs = [OwnedFd::from(output), OwnedFd::from(errors)];
         let [output, errors] = theirs.each_ref().map(OwnedFd::try_clone);
-        // Without a copy of the read end, a message to a worker that has ended is known not to have arrived.
+        // This process keeps no copy of the read end, so that a write to an ended worker fails and is noticed.
         let streams = [Some(input.into()), Some(output?), Some(errors?)];
         let running = Running::start(program, streams)?;
         Ok(Self {
@@ -116,7 +116,7 @@ impl RunningWorker {
         })
     }
 
-    /// Whether the worker can be asked: it has not ended, and does not hold too much memory.
+    /// Whether the worker can be called: it has not ended, and does not use too much memory.
     pub(super) fn is_fit(&mut self, max_memory: Option<u64>) -> Result<(), WorkerLoss> {
         let fd = self.running.fd().map_err(WorkerLoss::Unreachable)?;
         let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
@@ -129,7 +129,7 @@ impl RunningWorker {
         }
     }
 
-    /// Whether the worker holds too much memory. It is looked at from time to time only.
+    /// Whether the worker uses too much memory. This is only checked from time to time.
     pub(super) fn is_too_large(&mut self, max_memory: Option<u64>) -> bool {
         let Some(most) = max_memory.filter(|_| self.looked.elapsed() >= LOOK_EVERY) else {
             return false;
@@ -138,8 +138,8 @@ impl RunningWorker {
         held::bytes_below(self.running.supervisor()) > most
     }
 
-    /// Sends a message and waits for its answer. What the worker prints on standard error meanwhile goes to `log`;
-    /// `stray` is called for a line that is no message.
+    /// Sends a message and waits for its answer. Text that the worker prints on standard error in the meantime goes to
+    /// `log`; `stray` is called for a line that is not a message.
     pub(super) fn ask(
         &mut self,
         id: &str,
@@ -151,12 +151,12 @@ impl RunningWorker {
         let deadline = Instant::now() + limits.timeout;
         let mut unsent = message;
         let mut is_deaf = false;
-        // A message that follows an answer answers nothing.
+        // A message after an answer belongs to no call.
         self.begun.clear();
         loop {
             match self.write(&mut unsent) {
                 Ok(()) => {}
-                // Its end is reported soon, with the exit code.
+                // The end of the worker is reported soon, with the exit code.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                     is_deaf = unsent.len() == message.len();
                     unsent = &[];
@@ -181,7 +181,7 @@ impl RunningWorker {
                 return ExchangeEnd::Interrupted;
             }
             let end = self.hear(id, limits.longest, stray);
-            // What belongs to an answer was printed before it.
+            // Text that belongs to an answer was printed before it.
             read_all(&mut self.log, &mut |bytes| log.push(bytes));
             if let Some(end) = end {
                 return end;
@@ -198,12 +198,12 @@ impl RunningWorker {
         }
     }
 
-    /// Forgets what it has printed for people since the last call: that belongs to no call.
+    /// Drops text that the worker printed since the last call, because it belongs to no call.
     pub(super) fn forget_log(&mut self) {
         read_all(&mut self.log, &mut |_| {});
     }
 
-    /// Sends as much as the pipe takes.
+    /// Writes as many bytes as the pipe accepts now.
     pub(super) fn write(&mut self, unsent: &mut &[u8]) -> io::Result<()> {
         while !unsent.is_empty() {
             match self.to.write(unsent) {
@@ -216,7 +216,7 @@ impl RunningWorker {
         Ok(())
     }
 
-    /// Waits until there is something to do. Returns whether the worker has ended, and whether the run is stopped.
+    /// Waits for the next event. Returns whether the worker has ended, and whether the run is stopped.
     fn wait(&self, most: Duration, stop: &Interrupt, has_more: bool) -> io::Result<[bool; 2]> {
         let mut fds = self.fds(has_more)?;
         fds.push(PollFd::from_borrowed_fd(stop.fd(), PollFlags::IN));
@@ -227,8 +227,8 @@ impl RunningWorker {
         Ok([0, fds.len() - 1].map(|at| !fds[at].revents().is_empty()))
     }
 
-    /// What tells, in this order: that it has ended, that it has sent something, that it has printed something, and, where
-    /// it has to read more, that it can.
+    /// The descriptors to wait for, in this order: the worker has ended, it has sent something, it has printed
+    /// something, and, if there is more to send, it can receive.
     pub(super) fn fds(&self, has_more: bool) -> io::Result<Vec<PollFd<'_>>> {
         let mut fds = vec![
             PollFd::from_borrowed_fd(self.running.fd()?, PollFlags::IN),
@@ -241,7 +241,7 @@ impl RunningWorker {
         Ok(fds)
     }
 
-    /// Reads what the worker has sent. None where the answer is still to come.
+    /// Reads the messages of the worker. None if the answer has not come yet.
     fn hear(&mut self, id: &str, most: usize, stray: &dyn Fn()) -> Option<ExchangeEnd> {
         let (end, is_too_long) = self.lines(most, |line| match rpc::read(line, id) {
             WorkerLine::Result(output) => Some(ExchangeEnd::Answered(output)),
@@ -256,8 +256,8 @@ impl RunningWorker {
         end.or_else(|| is_too_long.then_some(ExchangeEnd::Lost(WorkerLoss::TooLong)))
     }
 
-    /// Hands on the whole lines that it has sent, until one of them gives something. Returns that, and whether a line that
-    /// has begun is longer than `most`.
+    /// Passes the complete lines from the worker to `take`, until `take` returns a value for one of them. Also returns
+    /// whether an incomplete line is longer than `most`.
     pub(super) fn lines<T>(
         &mut self,
         most: usize,
@@ -286,37 +286,37 @@ impl RunningWorker {
         }
     }
 
-    /// Hands on what it has printed for people.
+    /// Passes on the text that the worker has printed.
     pub(super) fn read_log(&mut self, take: &mut dyn FnMut(&[u8])) {
         read_all(&mut self.log, take);
     }
 
-    /// Kills the worker with everything that it has started, and returns how it has ended.
+    /// Kills the worker with all its descendants, and returns how it ended.
     pub(super) fn kill(self) -> io::Result<ExitStatus> {
         self.running.stop(StopOrder::Kill)?;
         self.running.end()
     }
 
-    /// Waits for a worker that has ended by itself, and for the end of everything that it has started.
+    /// Waits for a worker that has ended by itself, and for the end of all its descendants.
     pub(super) fn end(self) -> io::Result<ExitStatus> {
         self.running.end()
     }
 
     /// Asks the worker to end.
     pub(super) fn dismiss(&mut self) {
-        // A worker that does not read is killed.
+        // A worker that does not read this message is killed.
         let mut message = &*rpc::shutdown(&rpc::token());
         let _ = self.write(&mut message);
     }
 
-    /// Gives the worker a moment to end after [`dismiss`](Self::dismiss), and kills it then.
+    /// Gives the worker some time to end after [`dismiss`](Self::dismiss), and then kills it.
     pub(super) fn leave(self, since: Instant) {
         let left = (since + GRACE).saturating_duration_since(Instant::now());
         let has_ended = self.running.fd().is_ok_and(|fd| {
             let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
             matches!(poll(&mut fds, Some(&timespec(left))), Ok(1))
         });
-        // Nothing depends on how it ends.
+        // The result is not needed.
         let _ = match has_ended {
             true => self.end(),
             false => self.kill(),
@@ -339,7 +339,7 @@ fn read_once(from: &mut impl Read, take: &mut dyn FnMut(&[u8])) -> bool {
     })
 }
 
-/// Reads what is there without waiting for more.
+/// Reads the available bytes without waiting for more.
 fn read_all(from: &mut impl Read, take: &mut dyn FnMut(&[u8])) {
     for _ in 0..LAST_READS {
         if !read_once(from, take) {

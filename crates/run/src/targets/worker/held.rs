@@ -1,10 +1,10 @@
-//! How much memory a worker and everything below it hold.
+//! How much memory a worker and all its descendants use.
 
-/// Whether this system tells it.
+/// Whether this system provides the number.
 pub(super) const IS_KNOWN: bool = cfg!(target_os = "linux");
 
-/// The bytes that all processes below a process hold in memory. Pages that several of them share count several times.
-/// Zero where nothing can be found out, e.g. because the processes have ended meanwhile.
+/// The bytes of memory that all descendants of a process use. Pages that several of them share count several times.
+/// Zero if the number is not available, e.g. because the processes have ended meanwhile.
 #[cfg(target_os = "linux")]
 pub(super) fn bytes_below(process: u32) -> u64 {
     let mut found = 0;
@@ -42,7 +42,7 @@ fn resident(process: u32) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Other systems do not tell.
+/// Other systems do not provide the number.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn bytes_below(_: u32) -> u64 {
     0

@@ -1,5 +1,6 @@
-//! The kinds of targets whose process stays, as a configuration writes them. What is told apart by [`WorkerProgramKind`] is how
-//! the program is named: by a command line, or by a function of a language that this program knows how to serve.
+//! The kinds of targets whose process stays in memory, as a configuration writes them. The kinds of
+//! [`WorkerProgramKind`] differ in how they name the program: by a command line, or by a function in a language that
+//! this program can serve.
 
 use std::path::Path;
 
@@ -13,23 +14,23 @@ use crate::targets::command;
 use crate::targets::{Launch, Target, TargetKind, TargetSite};
 use kelvin_base::exit::Misuse;
 
-/// How a worker is named in the configuration, and which program it is.
+/// How the configuration names a worker, and which program is started.
 pub(in crate::targets) trait WorkerProgramKind: Sync {
     /// The key of the target.
     const KEY: &'static str;
-    /// What the text under the key names, in words that fit after "names no".
+    /// The kind of thing that the text under the key names, in words that fit after "names no".
     const NOUN: &'static str;
-    /// The key of this text in a mapping, where the process is bounded.
+    /// The key of this text in a mapping, which is used if there are limits for the process.
     const NAMED_BY: &'static str;
-    /// What a configuration writes under the key: the text, or a mapping with more. Its schema allows what
-    /// [`WorkerSettings`] read.
+    /// The value that a configuration has under the key: the text, or a mapping with more settings. Its schema allows
+    /// the same forms that [`WorkerSettings`] can read.
     type Written: JsonSchema;
 
-    /// Refuses a text that names nothing of this kind, as far as that shows before anything is opened.
+    /// Rejects a text that cannot be the name of a thing of this kind, as far as this can be seen before opening it.
     ///
     /// # Errors
     ///
-    /// What is written there, and what to write.
+    /// Fails with what is written, and what to write instead.
     fn check(named: &str) -> Result<(), Misuse> {
         let _ = named;
         Ok(())
@@ -42,27 +43,27 @@ pub(in crate::targets) trait WorkerProgramKind: Sync {
     /// A [`Misuse`] that describes the problem of the settings.
     fn program(settings: WorkerSettings, site: &TargetSite) -> Result<WorkerProgram, Misuse>;
 
-    /// Finds out what would be started, without starting it.
+    /// Finds out which program would be started, without starting it.
     ///
     /// # Errors
     ///
-    /// As [`program`](Self::program).
+    /// Fails like [`program`](Self::program).
     fn look_up(settings: &WorkerSettings, root: &Path) -> Result<Launch, Misuse>;
 
-    /// The command line that is started. Without one, the program is looked up and names nothing else.
+    /// The command line that is started. By default it is empty; then only the program is known.
     fn line(settings: &WorkerSettings) -> String {
         let _ = settings;
         String::new()
     }
 }
 
-/// The settings of a target whose process stays. The schema of each kind says which of the names its own are.
+/// The settings of a target whose process stays in memory. The schema of each kind says which names it uses for them.
 #[derive(Debug, Default, Deserialize)]
 pub(in crate::targets) struct WorkerSettings {
-    /// The text that names what is called.
+    /// The text that names the program or function.
     #[serde(rename = "run", alias = "function")]
     pub(in crate::targets) named: String,
-    /// The program that runs a function, where one is written.
+    /// The program that runs a function, if one is set.
     #[serde(alias = "interpreter")]
     pub(in crate::targets) program: Option<String>,
     max_memory_mb: Option<u64>,
@@ -72,7 +73,7 @@ pub(in crate::targets) struct WorkerSettings {
 }
 
 impl WorkerSettings {
-    /// The checked settings of a kind, with the bounds.
+    /// The checked settings of a kind, with their limits.
     fn read<K: WorkerProgramKind>(settings: &Value) -> Result<(Self, WorkerBounds), Misuse> {
         let settings = match settings {
             Value::String(named) => Self {
@@ -88,11 +89,11 @@ impl WorkerSettings {
         Ok((settings, bounds))
     }
 
-    /// The bounds as a configuration writes them under a key.
+    /// The limits that a configuration sets under a key.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where two of them have no meaning together.
+    /// A [`Misuse`] if two of the limits contradict each other.
     fn bounds(&self, key: &str) -> Result<WorkerBounds, Misuse> {
         let several = |most: &usize| *most > 1;
         let company = match (self.concurrency.filter(several), self.batch.filter(several)) {
@@ -129,9 +130,9 @@ impl<K: WorkerProgramKind> TargetKind for K {
         Ok(Box::new(WorkerTarget::new(program, bounds, site)))
     }
 
-    /// How much memory a process may hold changes no answer. After how many calls it is replaced, and how many it has at
-    /// once, may change one, where something of a call stays for another one. The program that is named tells by its
-    /// packages, wherever they are.
+    /// The memory limit of a process changes no answer, so it is left out. The number of calls before it is replaced,
+    /// and the number of simultaneous calls, may change an answer if one call affects another. The named program
+    /// affects answers by its packages, wherever they are.
     fn identity(&self, settings: &Value) -> Value {
         let (Value::Object(written), Ok(_)) = (settings, WorkerSettings::read::<K>(settings))
         else {
@@ -140,7 +141,7 @@ impl<K: WorkerProgramKind> TargetKind for K {
         let mut kept = written.clone();
         kept.retain(|key, value| match &**key {
             "max_memory_mb" => false,
-            // One call at a time is what a process has without the key.
+            // Without the key, a process handles one call at a time.
             "concurrency" | "batch" => value.as_u64().is_some_and(|most| most > 1),
             _ => !value.is_null(),
         });

@@ -1,5 +1,5 @@
-//! The pipeline as a process that stays: it is started once, and asked by messages on its standard streams. Each job
-//! has a process of its own, and a process gets one call at a time.
+//! The pipeline as a process that stays in memory: it is started once, and called by messages on its standard streams.
+//! Each job has its own process, and by default a process handles one call at a time.
 
 mod company;
 mod exchange;
@@ -29,21 +29,21 @@ use source::{WorkerSource, printed};
 /// How a process gets several calls at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::targets) enum InCompany {
-    /// So many messages are under way at the same time.
+    /// At most this many messages may wait for answers at the same time.
     Concurrent(usize),
-    /// One message is under way, with at most so many calls.
+    /// One message at a time is sent; it contains at most this many calls.
     Batch(usize),
 }
 
 impl InCompany {
-    /// How many calls a process has at the same time.
+    /// How many calls a process handles at the same time.
     pub(super) const fn most(self) -> usize {
         match self {
             Self::Concurrent(most) | Self::Batch(most) => most,
         }
     }
 
-    /// The key by which the configuration and the worker name it.
+    /// The key that the configuration and the worker use for it.
     pub(super) const fn key(self) -> &'static str {
         match self {
             Self::Concurrent(_) => "concurrency",
@@ -51,7 +51,7 @@ impl InCompany {
         }
     }
 
-    /// The same with fewer calls.
+    /// The same way of getting calls, with fewer calls at once.
     pub(super) fn at_most(self, most: usize) -> Self {
         match self {
             Self::Concurrent(asked) => Self::Concurrent(asked.min(most)),
@@ -60,23 +60,23 @@ impl InCompany {
     }
 }
 
-/// What bounds the process of a worker, beside the time of a call, and how it gets its calls.
+/// The limits of a worker process, besides the time limit of a call, and how it gets its calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WorkerBounds {
-    /// The most memory, in MiB.
+    /// The maximum memory, in MiB.
     pub(super) max_memory_mb: Option<u64>,
     /// The number of calls after which a worker is replaced.
     pub(super) recycle_after: Option<u64>,
-    /// How it gets several calls at once; none where it gets one after the other.
+    /// How it gets several calls at once; none if it gets them one after the other.
     pub(super) company: Option<InCompany>,
 }
 
 impl WorkerBounds {
-    /// Whether a call can be a conversation.
+    /// Checks that a call can be a conversation.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where several calls go in one message: a turn waits for the answer to the one before it.
+    /// A [`Misuse`] if several calls are sent in one message: a turn has to wait for the answer to the turn before it.
     pub(super) fn take_turns(&self, key: &str) -> Result<(), Misuse> {
         match self.company {
             Some(InCompany::Batch(most)) => Err(Misuse::new(format!(
@@ -87,20 +87,20 @@ impl WorkerBounds {
         }
     }
 
-    /// How many calls a process has at the same time.
+    /// How many calls a process handles at the same time.
     pub(super) fn at_once(&self) -> usize {
         self.company.map_or(1, InCompany::most)
     }
 }
 
-/// Asks workers.
+/// Calls workers.
 pub(super) struct WorkerTarget {
     source: Arc<WorkerSource>,
-    /// The workers that have no call.
+    /// The workers without a call.
     idle: Mutex<Vec<RunningWorker>>,
-    /// Those that get several calls at once.
+    /// The workers that get several calls at once.
     company: Option<Company>,
-    /// Held by a call that is asked again alone.
+    /// Locked by a call that is repeated alone.
     alone: Mutex<()>,
 }
 
@@ -121,7 +121,7 @@ impl WorkerTarget {
         }
     }
 
-    /// The end of a call that was made in company: where nothing is known of it, it is asked alone.
+    /// The end of a call that was made together with others; if its result is unknown, the call is repeated alone.
     fn shared(&self, call: &Invocation<'_>, end: SharedEnd, output: &mut Vec<u8>) -> Ended {
         match end {
             SharedEnd::Answered(answer, reply) => self.answered(answer, *reply, output),
@@ -143,7 +143,7 @@ impl WorkerTarget {
         Ended::Answered(reply)
     }
 
-    /// A worker that has no call, or a new one.
+    /// An idle worker, or a new one.
     fn worker(&self) -> Result<RunningWorker, Box<Ended>> {
         loop {
             let idle = self
@@ -160,14 +160,14 @@ impl WorkerTarget {
                     if matches!(loss, WorkerLoss::TooLarge) {
                         self.source.note_replaced();
                     }
-                    // It had no call, so nothing is lost with it.
+                    // The worker had no call, so no answer is lost.
                     drop(worker.kill());
                 }
             }
         }
     }
 
-    /// Keeps a worker for the next call, or ends it where it has had enough of them.
+    /// Keeps a worker for the next call, or ends it if it has reached its maximum number of calls.
     fn keep(&self, mut worker: RunningWorker) {
         worker.calls += 1;
         let most = self.source.bounds.recycle_after;
@@ -179,7 +179,7 @@ impl WorkerTarget {
         idle.push(worker);
     }
 
-    /// Makes a call of a process that has no other one.
+    /// Makes a call in a process that has no other call.
     fn call_alone(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         let source = &*self.source;
         let inputs = match handed::inputs(call, source.site.turns.as_ref()) {
@@ -206,7 +206,7 @@ impl WorkerTarget {
             worker.forget_log();
             let end = worker.ask(&id, &asked, source.limits(), &mut log, &stray);
             match end {
-                // It has ended after an earlier call, and nobody knew it.
+                // The worker had ended unnoticed after an earlier call.
                 ExchangeEnd::Lost(WorkerLoss::EndedBefore) if worker.calls > 0 => {
                     drop(worker.end());
                     log = Tail::default();
@@ -214,7 +214,7 @@ impl WorkerTarget {
                 end => break (worker, end),
             }
         };
-        // The process that has heard a turn gets the next one too.
+        // The turns of a conversation must all go to the same process.
         let mut input = first;
         let mut earlier = Vec::new();
         for next in later {
@@ -259,7 +259,7 @@ fn refused(code: i32, message: &str, streams: Streams) -> Ended {
 }
 
 impl Target for WorkerTarget {
-    /// A turn goes by its message alone: a file with the whole input would tell the turns to come.
+    /// A turn is passed only as a message: a file with the whole input would reveal the later turns.
     fn premises(&self) -> Premises {
         match self.source.site.turns {
             Some(_) => Premises::Name,
@@ -315,7 +315,7 @@ impl Drop for WorkerTarget {
             workers.into_iter().for_each(|worker| drop(worker.kill()));
             return;
         }
-        // All of them are told before the first wait.
+        // All workers are asked to end before the program waits for the first one.
         workers.iter_mut().for_each(RunningWorker::dismiss);
         let since = Instant::now();
         workers.into_iter().for_each(|worker| worker.leave(since));

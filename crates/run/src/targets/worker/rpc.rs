@@ -1,4 +1,4 @@
-//! The messages between this program and a worker: JSON-RPC 2.0, one message a line.
+//! The messages between this program and a worker: JSON-RPC 2.0, one message per line.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,16 +27,16 @@ struct Asked<'a> {
     turn: Option<usize>,
 }
 
-/// An input as a worker gets it.
+/// An input in the form for a worker.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum AskedInput<'a> {
     Text(&'a str),
-    /// A record, as it is but for its line breaks: its numbers keep the form that they have.
+    /// A record without its line breaks; otherwise unchanged, so that its numbers keep their form.
     Record(&'a RawValue),
 }
 
-/// The first message to a worker, with how it is to get several calls at once.
+/// The first message to a worker, which says how it will get several calls at once.
 pub(super) fn initialize(id: &str, company: Option<InCompany>) -> Vec<u8> {
     let mut asked = json!({ "protocol": PROTOCOL });
     if let Some(company) = company {
@@ -45,27 +45,27 @@ pub(super) fn initialize(id: &str, company: Option<InCompany>) -> Vec<u8> {
     line(id, "initialize", &asked)
 }
 
-/// What a worker says once it is ready.
+/// The answer of a worker that is ready.
 #[derive(Deserialize)]
 pub(super) struct Ready {
     /// The version of the protocol.
     pub(super) protocol: u64,
-    /// How many messages it takes at once.
+    /// How many messages the worker can handle at once.
     #[serde(default)]
     pub(super) concurrency: Option<usize>,
-    /// How many calls it takes in one message.
+    /// How many calls the worker accepts in one message.
     #[serde(default)]
     pub(super) batch: Option<usize>,
 }
 
-/// The answer to the first message; none where it has no version.
+/// The answer to the first message; none if it has no version.
 pub(super) fn ready(answer: &[u8]) -> Option<Ready> {
     serde_json::from_slice(answer).ok()
 }
 
-/// The parameters of a call. A record goes as the value that it is; every other input is a text.
+/// The parameters of a call. A record is passed as a JSON value; every other input is a string.
 pub(super) fn asked(id: &str, input: &HandedInput<'_>) -> Box<RawValue> {
-    // A message is one line, and no line break of valid JSON stands within a text.
+    // A message is one line; valid JSON has no line break inside a string.
     let flat = input.text.replace(['\n', '\r'], " ");
     let record = match input.is_record {
         true => serde_json::from_str(&flat).ok(),
@@ -120,22 +120,22 @@ fn line(id: &str, method: &str, params: &(impl Serialize + ?Sized)) -> Vec<u8> {
     bytes
 }
 
-/// What a line of a worker is, for somebody who waits for an answer.
+/// The meaning of a line from a worker, for a caller that waits for an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WorkerLine {
     /// The answer, as the bytes of an output.
     Result(Vec<u8>),
     /// The worker has answered with an error: its code and its message.
     Error(i32, String),
-    /// A message that expects nothing, e.g. about progress.
+    /// A message that needs no answer, e.g. about progress.
     Notification,
-    /// A line that is no message.
+    /// A line that is not a message.
     Stray,
     /// A message that the protocol does not allow here, in words that fit after "the worker".
     Wrong(&'static str),
 }
 
-/// Reads a line of a worker that has one call.
+/// Reads a line from a worker that has one call.
 pub(super) fn read(line: &[u8], id: &str) -> WorkerLine {
     match message(line) {
         WorkerMessage::Stray => WorkerLine::Stray,
@@ -152,20 +152,20 @@ pub(super) fn read(line: &[u8], id: &str) -> WorkerLine {
     }
 }
 
-/// What is wrong with an answer whose id nobody waits for, in words that fit after "the worker".
+/// The message about an answer whose id belongs to no waiting call, in words that fit after "the worker".
 pub(super) const OTHER_CALL: &str = "answered with the id of another call";
-/// What is wrong with a text that is none, in words that fit after "the worker".
+/// The message about a string that is not valid text, in words that fit after "the worker".
 pub(super) const NO_TEXT: &str = "answered with a text that is not Unicode";
 
 /// The end of a call: the JSON of its result, or the code and the message of its error.
 pub(super) type RpcEnd = Result<String, (i32, String)>;
 
-/// What a line of a worker is.
+/// The meaning of a line from a worker.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WorkerMessage {
-    /// A line that is no message.
+    /// A line that is not a message.
     Stray,
-    /// A message that expects nothing.
+    /// A message that needs no answer.
     Notification,
     /// A message that the protocol does not allow, in words that fit after "the worker".
     Wrong(&'static str),
@@ -195,11 +195,11 @@ pub(super) fn message(line: &[u8]) -> WorkerMessage {
     }
 }
 
-/// The ends of the calls of a list, each by its call.
+/// The ends of the calls in a list, by call.
 ///
 /// # Errors
 ///
-/// What is wrong with the list, in words that fit after "the worker".
+/// Fails with what is wrong with the list, in words that fit after "the worker".
 pub(super) fn batch(list: &str) -> Result<BTreeMap<String, RpcEnd>, String> {
     let items: Vec<BTreeMap<String, &RawValue>> = serde_json::from_str(list)
         .map_err(|_| "answered a list of calls with no list of objects".to_owned())?;
@@ -239,7 +239,7 @@ fn end(message: &BTreeMap<String, &RawValue>) -> Result<RpcEnd, &'static str> {
     }
 }
 
-/// The bytes of the output: of a text the text itself, of any other value its JSON as the worker has written it.
+/// The bytes of the output: for a string its text, for any other value the JSON exactly as the worker wrote it.
 pub(in crate::targets) fn output(result: &str) -> Option<Vec<u8>> {
     match result.starts_with('"') {
         true => serde_json::from_str(result).ok().map(String::into_bytes),

@@ -1,4 +1,4 @@
-//! Starts workers, and says how one was lost.
+//! Starts workers, and describes how a worker was lost.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -23,7 +23,7 @@ pub(in crate::targets) struct WorkerProgram {
     folder: PathBuf,
     /// The name for messages, in words that fit after "the worker".
     shown: String,
-    /// Holds the paths that a script names.
+    /// Keeps the links to which a script refers.
     _names: PlainPaths,
 }
 
@@ -42,7 +42,7 @@ impl WorkerProgram {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the quotes do not match, or a placeholder has no meaning here.
+    /// A [`Misuse`] if the quotes do not match, or a placeholder has no meaning here.
     pub(in crate::targets) fn of_line(
         line: &str,
         key: &str,
@@ -95,7 +95,7 @@ impl WorkerProgram {
     }
 }
 
-/// Refuses a command line under a key with placeholders that have no meaning for a process that stays.
+/// Rejects a command line under a key with placeholders that have no meaning for a process that stays in memory.
 pub(in crate::targets) fn check(line: &str, key: &str) -> Result<(), Misuse> {
     let placeholders = ["{input}", "{output}", "{workspace}"];
     match placeholders.iter().find(|one| line.contains(**one)) {
@@ -109,25 +109,25 @@ pub(in crate::targets) fn check(line: &str, key: &str) -> Result<(), Misuse> {
     }
 }
 
-/// What is said once of all workers of a run.
+/// Remarks about all workers of a run, each made once.
 #[derive(Debug, Default)]
 struct WorkerRemarks {
-    /// Whether a line was no message.
+    /// Whether a line was not a message.
     some_stray: AtomicBool,
     /// Whether a worker was replaced after a call because of its memory.
     some_replaced: AtomicBool,
-    /// How many calls a worker takes at once, where it takes fewer than the configuration asks for.
+    /// How many calls a worker handles at once, if that is fewer than configured.
     fewer: OnceLock<usize>,
-    /// Why a call was first asked again alone, and how many were.
+    /// Why a call was first repeated alone, and how many calls were.
     alone: Mutex<Option<(String, usize)>>,
 }
 
-/// Where workers come from.
+/// Starts the workers.
 pub(super) struct WorkerSource {
     pub(super) program: WorkerProgram,
     pub(super) bounds: WorkerBounds,
     pub(super) site: TargetSite,
-    /// Why a worker says that it can answer nothing: no other one could.
+    /// Why a worker reported that it cannot answer any call; a new worker could not either.
     refused: OnceLock<Failure>,
     remarks: WorkerRemarks,
 }
@@ -161,26 +161,26 @@ impl WorkerSource {
         self.remarks.some_stray.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that a worker was replaced because of its memory while it had no call.
+    /// Records that a worker was replaced because of its memory while it had no call.
     pub(super) fn note_replaced(&self) {
         self.remarks.some_replaced.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that a call is asked again alone, and why.
+    /// Records that a call is repeated alone, and why.
     pub(super) fn note_asked_alone(&self, why: &str) {
         let alone = self.remarks.alone.lock();
         let mut alone = alone.unwrap_or_else(PoisonError::into_inner);
         alone.get_or_insert_with(|| (why.to_owned(), 0)).1 += 1;
     }
 
-    /// The longest message that can hold an answer.
+    /// The maximum length of a message with an answer.
     pub(super) fn longest_message(&self) -> usize {
         let most = usize::try_from(self.site.max_output_bytes).unwrap_or(usize::MAX);
-        // JSON needs up to six bytes for one.
+        // JSON needs up to six bytes for one byte of text.
         most.saturating_mul(6).saturating_add(AROUND)
     }
 
-    /// How a worker gets several calls at once, by what the configuration asks for and what the worker says.
+    /// How a worker gets several calls at once, according to the configuration and to the worker's own answer.
     fn agreed(&self, ready: &rpc::Ready) -> Option<InCompany> {
         let asked = self.bounds.company?;
         let takes = match asked {
@@ -194,11 +194,11 @@ impl WorkerSource {
         Some(agreed)
     }
 
-    /// Starts a worker, and waits until it is ready. With it comes how it gets several calls at once, where it does.
+    /// Starts a worker, and waits until it is ready. Also returns how it gets several calls at once, if it does.
     ///
     /// # Errors
     ///
-    /// How a call ends that nobody can answer now.
+    /// Fails with the end of the call, because no worker can answer it.
     pub(super) fn start(&self) -> Result<(RunningWorker, Option<InCompany>), Box<Ended>> {
         if let Some(refused) = self.refused.get() {
             return Err(Box::new(Ended::failed(refused.clone(), None)));
@@ -276,7 +276,7 @@ impl WorkerSource {
         )))
     }
 
-    /// What went wrong, in words that fit after "the worker was not ready:" and alone.
+    /// Describes what went wrong, in words that fit after "the worker was not ready:" and also alone.
     pub(super) fn loss_in_words(&self, loss: &WorkerLoss) -> String {
         match loss {
             WorkerLoss::Unreachable(error) => format!("it cannot be reached: {error}"),
@@ -295,14 +295,14 @@ impl WorkerSource {
         }
     }
 
-    /// The failure of a call whose worker has to be replaced. Nothing of the worker is left afterwards.
+    /// The failure of a call whose worker has to be replaced. Afterwards none of the worker's processes is left.
     pub(super) fn lost(&self, worker: RunningWorker, loss: &WorkerLoss, log: &Tail) -> Ended {
         let words = |what: String| format!("the worker was lost during the call: {what}");
         let (kind, message, exit) = match loss {
             WorkerLoss::Ended | WorkerLoss::EndedBefore => match worker.end() {
                 Ok(status) => {
                     let kind = command::how(status);
-                    // Somebody who stops a run often stops its processes too.
+                    // When people stop a run, they often stop its processes too.
                     if self.site.interrupt.tripped() {
                         return Ended::Interrupted;
                     }
@@ -314,7 +314,7 @@ impl WorkerSource {
             loss => {
                 let message = match worker.kill() {
                     Ok(_) => self.loss_in_words(loss),
-                    // A process that cannot be killed is a more important message.
+                    // The error about a process that cannot be killed is more important.
                     Err(error) => error.to_string(),
                 };
                 match loss {
@@ -327,7 +327,7 @@ impl WorkerSource {
         Ended::failed(Failure::new(kind, message).printed(printed(log)), exit)
     }
 
-    /// What is to be said of the workers so far.
+    /// Notices about the workers so far.
     pub(super) fn notices(&self) -> Vec<Notice> {
         let stray = self.remarks.some_stray.load(Ordering::Relaxed).then(|| {
             let text = "a worker printed lines on its standard output that are no messages of the protocol; \

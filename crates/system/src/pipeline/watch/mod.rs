@@ -1,5 +1,4 @@
-//! Notices changes of the pipeline's code during a run: an answer counts only for the code that
-//! gave it.
+//! Notices changes of the pipeline's code during a run: an answer is only valid for the code that gave it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -17,9 +16,9 @@ use kelvin_base::digest::Fields;
 const ROUNDS: usize = 5;
 /// How often a failed listing is tried again.
 const AGAIN: usize = 3;
-/// The number of changes that are named; further ones are counted.
+/// How many changes are named; the others are only counted.
 const NAMED: usize = 5;
-/// Checks may take this fraction of the time that the calls take.
+/// Checks may take at most one part in this many of the time of the calls.
 const SHARE: u32 = 20;
 /// A new file that still exists after this many of the longest calls, and after at least this time,
 /// is not a temporary file of a call.
@@ -29,17 +28,16 @@ const STAY: Duration = Duration::from_secs(1);
 /// The result of a check of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// Nothing has changed since the run began: all answers that came in before the check belong to
-    /// its code.
+    /// The code has not changed since the run began: all answers that came in before the check belong to it.
     Same,
     /// There are new files. They may be temporary files of a call, which the call will remove; so a
     /// later check has to decide.
     Unsure,
-    /// A file has changed, which is final.
+    /// A file has changed; this result is final.
     Changed,
 }
 
-/// The files of the pipeline as they were when the run began.
+/// The files of the pipeline at the beginning of the run.
 #[derive(Debug)]
 pub struct Watch {
     root: PathBuf,
@@ -75,16 +73,16 @@ struct WatchState {
     ended: Instant,
 }
 
-/// The code of a pipeline, and a watch on it; no watch where nobody can tell which files the code
-/// consists of. Files that an interrupted run has `made` are left out.
+/// The code of a pipeline, and a watch on it; no watch if it is not known which files the code consists of. Files that
+/// an interrupted run has `made` are left out.
 ///
-/// The files are those under `root` that `globs` name or, without globs, all files that git knows or would
-/// add, without those under `exclude`.
+/// The files are those under `root` that match `globs` or, without globs, all files that git knows or would add,
+/// without those under `exclude`.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where a glob names no file, any other error where a file that
-/// is named cannot be read.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if a glob matches no file; any other error if a file that is named cannot be
+/// read.
 pub fn begin(
     root: &Path,
     globs: &[String],
@@ -109,8 +107,8 @@ pub fn begin(
         files.retain(|name, entry| !(untracked.contains(name) && made.has(name, entry)));
         code.digest = Some(digest(&files));
         let stamps = Stamps::of(&top, &files);
-        // A file that was written a moment ago may have changed after it was read. Where two checks
-        // in a row find the same state, the content read between them is current.
+        // A file that was written a moment ago may have changed after it was read. If two checks in a row find the same
+        // state, the content read between them is current.
         let is_settled = !stamps.is_fresh(now) || before.as_ref() == Some(&stamps);
         if is_settled || round == ROUNDS {
             let state = WatchState {
@@ -144,22 +142,20 @@ pub fn begin(
 }
 
 impl Watch {
-    /// Checks each file without reading it, and lists the files again only where a folder has gained or
-    /// lost entries.
+    /// Checks each file without reading it, and lists the files again only if a folder has gained or lost entries.
     pub fn look(&self) -> Seen {
         self.look_at(false)
     }
 
-    /// Checks at the end of a run: the files are listed and read in any case, and every new file counts
-    /// as a change.
+    /// Checks at the end of a run: the files are always listed and read, and every new file counts as a change.
     pub fn look_at_the_end(&self) -> Seen {
         self.look_at(true)
     }
 
-    /// Whether a check is cheap compared with a call of this duration, or is due anyway. New answers wait
-    /// for the next check.
+    /// Whether a check is cheap compared with a call of this duration, or is due anyway. New answers wait for the next
+    /// check.
     pub fn is_due(&self, call: Duration) -> bool {
-        // Where the lock is taken, another thread is checking.
+        // If the lock is taken, another thread is already checking.
         let Ok(mut state) = self.state.try_lock() else {
             return false;
         };
@@ -168,7 +164,7 @@ impl Watch {
         price <= call || price <= state.ended.elapsed()
     }
 
-    /// The files as they were when the run began, by name, each with a short digest of its kind and content.
+    /// The files at the beginning of the run, by name, each with a short digest of its kind and content.
     pub fn listed(&self) -> BTreeMap<String, String> {
         let entry = |(name, entry): (&Vec<u8>, &CodeFile)| {
             let fields = Fields::of("kelvin/file/v1");
@@ -178,12 +174,12 @@ impl Watch {
         self.files.iter().map(entry).collect()
     }
 
-    /// Says whether the current call is the first and is made alone. Returns whether the previous call was.
+    /// Sets whether the current call is the first and is made alone. Returns whether the previous call was.
     pub fn learns(&self, is_alone: bool) -> bool {
         self.learns.swap(is_alone, Ordering::Relaxed)
     }
 
-    /// The files that the pipeline creates itself, as far as the first call has shown them.
+    /// The files that the pipeline creates itself, if the first call has shown them.
     pub fn made(&self) -> Made {
         self.state().made.clone()
     }
@@ -193,7 +189,7 @@ impl Watch {
         self.broken.load(Ordering::Relaxed)
     }
 
-    /// The changes in words; empty where there are none.
+    /// The changes in words; empty if there are none.
     pub fn changes(&self) -> String {
         let state = self.state();
         let named = state.changes.iter().take(NAMED);
@@ -205,18 +201,18 @@ impl Watch {
         format!("{}{more}", named.join(", "))
     }
 
-    /// The lines for a `.gitignore` at the top of the repository that keep files of the pipeline from being
-    /// taken for code. After a change, there are also lines for changed data files that git does not track.
+    /// The lines for a `.gitignore` at the top of the repository that prevent files of the pipeline from counting as
+    /// code. After a change, there are also lines for changed data files that git does not track.
     pub fn ignorable(&self) -> BTreeSet<String> {
         self.lines(|name| made::named_as_data(name).is_some())
     }
 
-    /// The lines for all new files, whatever they are, at the end of a call that was made alone.
+    /// The lines for all new files of any kind, at the end of a call that was made alone.
     pub fn left(&self) -> BTreeSet<String> {
         self.look_at_the_end();
         let mut lines = self
             .lines(|name| made::named_as_data(name).is_some() || !self.files.contains_key(name));
-        // A file that is no code by its name becomes code as soon as somebody commits it.
+        // A file whose name does not look like code becomes code when it is committed.
         let state = self.state();
         let names = state.left.iter().filter(|name| !self.left.contains(*name));
         let names = names.map(Vec::as_slice);
@@ -224,7 +220,7 @@ impl Watch {
         lines
     }
 
-    /// The changes to files that git tracks, in words; none where there are none.
+    /// The changes to files that git tracks, in words; none if there are none.
     pub fn damaged(&self) -> Option<String> {
         let state = self.state();
         let is_tracked =
@@ -236,14 +232,14 @@ impl Watch {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// The lines for the known files of the pipeline, and for changed files that git does not track and that are
-    /// `meant`.
+    /// The lines for the known files of the pipeline, and for changed files that git does not track and that `meant`
+    /// selects.
     fn lines(&self, meant: impl Fn(&[u8]) -> bool) -> BTreeSet<String> {
         let state = self.state();
         let is_tracked =
             |name: &[u8]| self.files.contains_key(name) && !self.untracked.contains(name);
         let tracked = self.files.keys().filter(|name| is_tracked(name));
-        // Beside a file of the code, no line covers all files of a kind.
+        // If a file of the code is in the same folder, no line covers all files of a kind.
         let code: BTreeSet<_> = tracked
             .filter_map(|name| made::kind(std::str::from_utf8(name).ok()?))
             .collect();
@@ -254,7 +250,7 @@ impl Watch {
     }
 
     fn state(&self) -> MutexGuard<'_, WatchState> {
-        // A check that panicked leaves no change half done.
+        // A check that panicked leaves no incomplete change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -264,7 +260,7 @@ impl Watch {
             return Seen::Changed;
         }
         let start = Instant::now();
-        // The metadata is read before the listing, so that the next check finds what changes during the listing.
+        // The metadata is read before the listing, so that the next check finds changes that happen during the listing.
         let stamps = state.stamps.again(&self.top);
         let moved = state.stamps.moved(&stamps);
         state.changes = moved.changes;
@@ -285,11 +281,11 @@ impl Watch {
         }
     }
 
-    /// Lists the files and compares them with those at the beginning.
+    /// Lists the files again and compares them with those at the beginning.
     fn list_again(&self, state: &mut WatchState, is_end: bool) {
         let mut listed = list(&self.root, &self.globs, &self.exclude);
         for _ in 0..AGAIN {
-            // If a call removes a file during the listing, that is no reason to give up.
+            // If a call removes a file during the listing, the listing is repeated.
             if matches!(listed, Ok((_, Some(_)))) {
                 break;
             }

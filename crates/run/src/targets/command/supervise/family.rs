@@ -1,5 +1,5 @@
-//! The processes below this one. On Linux every descendant whose parent has ended becomes a child of this
-//! process, so that no descendant gets lost: it is enough to kill children until there are none.
+//! The processes below this one. On Linux every descendant whose parent has ended becomes a child of this process, so
+//! no descendant can escape: it is enough to kill children until there are none.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -19,7 +19,7 @@ const MOMENT: Duration = Duration::from_millis(2);
 
 /// The children of this process.
 pub(super) struct Family {
-    /// Readable after a child has ended.
+    /// Becomes readable when a child has ended.
     pub(super) deaths: UnixStream,
 }
 
@@ -28,7 +28,7 @@ impl Family {
     ///
     /// # Errors
     ///
-    /// Where the system refuses it.
+    /// Fails if the system refuses it.
     pub(super) fn adopt() -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
@@ -38,19 +38,19 @@ impl Family {
         Ok(Self { deaths })
     }
 
-    /// The status with which a leader has ended, in the form of the system; none while it runs. Every other
-    /// process that has ended is reaped. With `lasts`, the processes that the leader leaves behind may go on.
+    /// The raw exit status of a leader; none while it runs. Every other process that has ended is reaped. With `lasts`,
+    /// the processes that the leader leaves behind may continue.
     pub(super) fn status(&self, leader: Pid, lasts: bool) -> Option<i32> {
         self.forget_deaths();
-        // The number of the group belongs to the leader only until the leader is reaped.
+        // The number of the group certainly belongs to the leader only until the leader is reaped.
         if !lasts && has_ended(leader) {
             let _ = kill_process_group(leader, Signal::KILL);
         }
         reap(Some(leader)).status
     }
 
-    /// Kills a group and then every process below this one. Returns how many processes are left after the time, because
-    /// they belong to another user or wait for a device.
+    /// Kills a group and then every process below this one. Returns how many processes are left after the time limit,
+    /// because they belong to another user or wait for a device.
     pub(super) fn clear(&self, group: Option<Pid>, most: Duration) -> u32 {
         if let Some(group) = group {
             let _ = kill_process_group(group, Signal::KILL);
@@ -78,7 +78,7 @@ impl Family {
 
     fn wait_for_a_death(&self) {
         let mut fds = [PollFd::new(&self.deaths, PollFlags::IN)];
-        // The caller checks everything again, whatever has ended the poll.
+        // The caller checks everything again, for any result of the poll.
         let _ = poll(&mut fds, Some(&timespec(MOMENT)));
     }
 
@@ -89,7 +89,7 @@ impl Family {
     }
 }
 
-/// Whether a process has ended. It is not reaped.
+/// Whether a process has ended. The process is not reaped.
 fn has_ended(process: Pid) -> bool {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     matches!(waitid(WaitId::Pid(process), look), Ok(Some(_)))
@@ -122,7 +122,7 @@ fn reap(leader: Option<Pid>) -> Reaped {
     }
 }
 
-/// The children of this process: those that the system lists, or those that name it as their parent.
+/// The children of this process: those in the system's list, or those that name it as their parent.
 #[cfg(target_os = "linux")]
 fn children() -> Vec<Pid> {
     use std::fs;
@@ -133,7 +133,7 @@ fn children() -> Vec<Pid> {
     let lists: Option<Vec<String>> = threads
         .map(|thread| fs::read_to_string(thread.path().join("children")).ok())
         .collect();
-    // A kernel may have been built without these lists.
+    // The kernel may not have been built with the lists of children.
     match lists.filter(|lists| !lists.is_empty()) {
         Some(lists) => lists
             .iter()
@@ -150,7 +150,8 @@ fn children() -> Vec<Pid> {
     }
 }
 
-/// The parent of a process. In the status line its name, which may contain anything, ends with the last bracket.
+/// The parent of a process. The status line contains the name of the process, which may contain anything and ends with
+/// the last bracket.
 #[cfg(target_os = "linux")]
 fn parent(of: Pid) -> Option<Pid> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", of.as_raw_nonzero())).ok()?;
@@ -158,7 +159,7 @@ fn parent(of: Pid) -> Option<Pid> {
     Pid::from_raw(after.split_whitespace().nth(1)?.parse().ok()?)
 }
 
-/// Other systems list no children, and never make this process the parent of a process that it has not started.
+/// Other systems do not list children, and never make this process the parent of a process that it has not started.
 #[cfg(not(target_os = "linux"))]
 fn children() -> Vec<Pid> {
     Vec::new()

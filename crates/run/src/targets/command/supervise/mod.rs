@@ -1,9 +1,9 @@
-//! Every call has a process above it, its supervisor, which outlives kelvin for a moment. Every process that a call
-//! starts ends up below the supervisor, even after `setsid` or a double fork, and is killed by it: when the call
-//! ends, when its time is over, and when kelvin itself has ended for any reason.
+//! Starts every call below another process, its supervisor, which lives slightly longer than Kelvin. Every process that
+//! a call starts is a descendant of the supervisor, even after `setsid` or a double fork. The supervisor kills these
+//! processes when the call ends, when its time limit is over, or when Kelvin itself has ended for any reason.
 //!
-//! A supervisor attends to one call at a time, so all processes below it belong to that call. It is started for the
-//! first call of a job and is used again for the next calls.
+//! A supervisor handles one call at a time, so all processes below it belong to that call. It is started for the first
+//! call of a job and reused for the next calls.
 
 mod family;
 mod serve;
@@ -25,23 +25,23 @@ pub use serve::{serve, serve_the_tests};
 
 use kelvin_system::confine;
 
-/// The first argument that makes this program a supervisor.
+/// If this is the first argument, the program runs as a supervisor.
 pub const WORD: &str = "__supervise";
 
-/// Whether this program calls [`serve()`] where [`WORD`] is its first argument.
+/// Whether this program calls [`serve()`] if [`WORD`] is its first argument.
 static KNOWS_WORD: AtomicBool = AtomicBool::new(false);
 
-/// The supervisors that attend to no call.
+/// The supervisors that are not handling a call.
 static IDLE: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
-/// The supervisors of programs that have ended and may have left processes that are still needed.
+/// The supervisors of finished programs that may have left processes which are still needed.
 static KEPT: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
 
-/// A program to start, in a group of its own.
+/// A program to start, in its own process group.
 #[derive(Debug, Default)]
 pub(in crate::targets) struct SupervisedProgram {
     /// The program and its arguments.
     words: Vec<OsString>,
-    /// Whether the processes that it leaves behind may go on until [`dismiss`], as a server that calls use.
+    /// Whether the processes that it leaves behind may continue until [`dismiss`], e.g. a server that calls use.
     lasts: bool,
     /// Variables that differ from those of this process.
     variables: Vec<(OsString, OsString)>,
@@ -80,25 +80,25 @@ impl SupervisedProgram {
         self
     }
 
-    /// Lets the processes that it starts outlive it until [`dismiss`].
+    /// Lets the processes that the program starts run on after its end, until [`dismiss`].
     pub(super) const fn lasting(&mut self) -> &mut Self {
         self.lasts = true;
         self
     }
 }
 
-/// The standard streams that a program gets: input, output and error output.
+/// The standard streams of a program: input, output and error output.
 pub(in crate::targets) type Streams = [OwnedFd; 3];
 
-/// The standard streams that a program has for itself. The others are an empty input, and pipes that are read here.
+/// The streams that are set for a single program. The others are an empty input, and pipes that this program reads.
 pub(in crate::targets) type OwnStreams = [Option<OwnedFd>; 3];
 
-/// The pipes of what programs print. Of a supervisor they are made once and not for each program, since none of the
-/// processes that could write there is left when the next program starts.
+/// The pipes for the printed text of programs. They are made once per supervisor and not per program, since no process
+/// that could write to them is left when the next program starts.
 struct Pipes {
     from: [PipeReader; 2],
-    /// Where programs print. A process that ends closes its streams one after the other, and the last one to close
-    /// such a stream would wake the waiting thread, so they stay open here.
+    /// The write ends for programs. A process that ends closes its streams one after the other, and closing the last
+    /// copy of a stream would wake the waiting thread, so copies stay open here.
     into: [OwnedFd; 2],
 }
 
@@ -116,26 +116,26 @@ impl Pipes {
 /// An order to a supervisor while a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::targets) enum StopOrder {
-    /// The group is asked to end.
+    /// Asks the group to end.
     Ask,
-    /// The group is killed.
+    /// Kills the group.
     Kill,
 }
 
-/// The reply of a supervisor once a program has ended and none of its processes is left.
+/// The reply of a supervisor once a program has ended and all its processes are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SupervisorReply {
     /// How the program ended, and how many processes could not be killed.
     Ended(i32, u32),
     /// The program could not be started; the error number of the system.
     NotStarted(i32),
-    /// The supervisor could not begin its work; the error number of the system.
+    /// The supervisor could not start its work; the error number of the system.
     Unable(i32),
 }
 
-/// A process that starts programs for this one.
+/// A process that starts programs on behalf of this process.
 struct Supervisor {
-    /// The connection to the process. When it is closed, the process kills what it has started and ends.
+    /// The connection to the process. When it is closed, the process kills what it has started and then ends.
     socket: Option<UnixStream>,
     process: Child,
     pipes: Pipes,
@@ -145,7 +145,7 @@ impl Supervisor {
     fn start() -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         let mut command = command()?;
-        // A variable that the process does not get cannot be read in its environment by others.
+        // Other processes cannot read a variable in the environment of a process that does not get it.
         kelvin_system::confine::withhold(&mut command);
         command
             .args(confine::user().iter().flat_map(|user| user.words()))
@@ -162,14 +162,14 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    /// Sends the streams of programs that have none of their own.
+    /// Sends the streams that are used by programs without their own streams.
     fn lend(&self) -> io::Result<()> {
         let [output, errors] = self.pipes.into.each_ref().map(OwnedFd::try_clone);
         let streams = [nothing()?, output?, errors?];
         wire::send(self.socket()?, &wire::usual(), &streams)
     }
 
-    /// Gets ready for another program. Only on Linux is it sure that no process of an earlier one can still print.
+    /// Prepares for another program. Only on Linux is it certain that no process of an earlier program can still print.
     fn again(mut self) -> io::Result<Self> {
         if cfg!(not(target_os = "linux")) {
             self.pipes = Pipes::open()?;
@@ -195,15 +195,15 @@ pub(in crate::targets) fn nothing() -> io::Result<OwnedFd> {
     File::open("/dev/null").map(OwnedFd::from)
 }
 
-/// Tells that this program calls [`serve()`] where [`WORD`] is its first argument. The test programs that Cargo makes do
-/// not: every crate whose tests start processes has a test `supervisor::of_the_tests` instead.
+/// Declares that this program calls [`serve()`] if [`WORD`] is its first argument. The test programs that Cargo builds
+/// do not: every crate whose tests start processes has a test `supervisor::of_the_tests` instead.
 pub fn know_word() {
     KNOWS_WORD.store(true, Ordering::Relaxed);
 }
 
 /// The command that starts this program as a supervisor.
 fn command() -> io::Result<Command> {
-    // This is the file that is running, even if another file has taken its name.
+    // This path names the running file, even if another file now has its name.
     let mut command = match cfg!(target_os = "linux") {
         true => Command::new("/proc/self/exe"),
         false => Command::new(env::current_exe()?),
@@ -225,7 +225,7 @@ fn command() -> io::Result<Command> {
 pub(in crate::targets) struct Running {
     supervisor: Supervisor,
     lasts: bool,
-    /// Whether the supervisor attends to no program after this one.
+    /// Whether the supervisor will handle no other program after this one.
     is_last: bool,
 }
 
@@ -234,7 +234,7 @@ impl Running {
     ///
     /// # Errors
     ///
-    /// Where no supervisor can be started, or the program cannot be sent to it.
+    /// Fails if no supervisor can be started, or the program cannot be sent to it.
     pub(in crate::targets) fn start(
         program: &SupervisedProgram,
         streams: OwnStreams,
@@ -246,7 +246,7 @@ impl Running {
             let is_new = idle.is_none();
             let supervisor = match idle.map(Supervisor::again) {
                 Some(Ok(supervisor)) => supervisor,
-                // The idle supervisor was killed by somebody.
+                // Something has killed the idle supervisor.
                 Some(Err(_)) => continue,
                 None => Supervisor::start()?,
             };
@@ -259,7 +259,7 @@ impl Running {
                     });
                 }
                 Err(error) if is_new => return Err(unable(&error)),
-                // The idle supervisor was killed by somebody.
+                // Something has killed the idle supervisor.
                 Err(_) => {}
             }
         }
@@ -269,22 +269,22 @@ impl Running {
     ///
     /// # Errors
     ///
-    /// None while the value is in use.
+    /// Fails while the value is in use.
     pub(in crate::targets) fn fd(&self) -> io::Result<BorrowedFd<'_>> {
         Ok(self.supervisor.socket()?.as_fd())
     }
 
-    /// What the program prints: its standard output and its error output, as far as these are not its own.
+    /// The pipes with the standard output and the error output of the program, unless the program has its own streams.
     pub(in crate::targets) const fn printed(&self) -> &[PipeReader; 2] {
         &self.supervisor.pipes.from
     }
 
-    /// Keeps the supervisor from attending to another program, since not all that this one printed was read.
+    /// Prevents the supervisor from handling another program, since the output of this program was not read completely.
     pub(in crate::targets) const fn be_the_last(&mut self) {
         self.is_last = true;
     }
 
-    /// The number of the supervisor, which is above every process that the program has started.
+    /// The process id of the supervisor, which is above every process that the program has started.
     pub(in crate::targets) fn supervisor(&self) -> u32 {
         self.supervisor.process.id()
     }
@@ -293,16 +293,16 @@ impl Running {
     ///
     /// # Errors
     ///
-    /// Where the supervisor is gone.
+    /// Fails if the supervisor has ended.
     pub(in crate::targets) fn stop(&self, stop: StopOrder) -> io::Result<()> {
         wire::send(self.supervisor.socket()?, &wire::stop(stop), &[])
     }
 
-    /// Waits for the program and tells how it ended. Nothing that it has started is left then.
+    /// Waits for the program and returns how it ended. Afterwards none of the processes that it started is left.
     ///
     /// # Errors
     ///
-    /// Where the program could not be started, where a process of it cannot be killed, or where the supervisor itself
+    /// Fails if the program could not be started, if one of its processes cannot be killed, or if the supervisor itself
     /// was killed.
     pub(in crate::targets) fn end(self) -> io::Result<ExitStatus> {
         use std::os::unix::process::ExitStatusExt as _;
@@ -325,12 +325,11 @@ impl Running {
     }
 }
 
-/// Ends the idle supervisors with all processes that programs have left to them, and waits for the
-/// supervisors.
+/// Ends the idle supervisors with all processes that finished programs have left, and waits for the supervisors.
 pub fn dismiss() {
     for list in [&IDLE, &KEPT] {
         let supervisors = std::mem::take(&mut *list.lock().unwrap_or_else(PoisonError::into_inner));
-        // All supervisors are told to end before the first wait.
+        // All supervisors are asked to end before the program waits for the first one.
         drop(supervisors);
     }
 }

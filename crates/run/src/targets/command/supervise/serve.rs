@@ -24,11 +24,11 @@ const MOST: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 ///
-/// Where the standard input is not such a connection.
+/// Fails if the standard input is not a connection to such a process.
 pub fn serve() -> anyhow::Result<()> {
     confine::hide();
     let mut words = std::env::args_os().skip(2);
-    // This comes before anything is read, so that no started program has other rights than this process.
+    // The rights are set before any input is read, so that no started program has other rights than this process.
     if let (Some(uid), Some(gid)) = (words.next(), words.next()) {
         let user = User::of_words(&uid, &gid).context("that is no user that calls may have")?;
         confine::held(user).context("failed to give all rights away")?;
@@ -36,11 +36,11 @@ pub fn serve() -> anyhow::Result<()> {
     attend()
 }
 
-/// The same for the tests of a crate, whose program has another command line.
+/// Serves as a supervisor in the tests of a crate, whose program has another command line.
 ///
 /// # Errors
 ///
-/// As [`serve`].
+/// Fails like [`serve`].
 pub fn serve_the_tests() -> anyhow::Result<()> {
     confine::hide();
     attend()
@@ -55,10 +55,10 @@ fn attend() -> anyhow::Result<()> {
     socket
         .peer_addr()
         .context("kelvin starts this command by itself; there is no use in starting it")?;
-    // This process must not get signals for the group or the terminal of the run, even those that cannot be caught.
-    // Where the call fails, this process leads a session already.
+    // This process must not get signals for the group or the terminal of the run, especially those that cannot be
+    // caught. The call fails only if this process already leads a session.
     let _ = rustix::process::setsid();
-    // A signal for this process itself must not end it before the calls: the run decides when it ends.
+    // A signal for this process must not end it before its calls: the run decides when it ends.
     kelvin_system::signal::heed()?;
     let family = Family::adopt();
     let spawner = Spawner::new();
@@ -92,15 +92,14 @@ fn attend() -> anyhow::Result<()> {
 }
 
 impl Family {
-    /// Waits until a program has ended and none of its processes is left. Returns no reply where the other side has
-    /// ended.
+    /// Waits until a program has ended and all its processes are gone. Returns no reply if the other side has ended.
     fn attend(&self, socket: &UnixStream, leader: Pid, lasts: bool) -> Option<SupervisorReply> {
         let status = loop {
             let mut fds = [
                 PollFd::new(&self.deaths, PollFlags::IN),
                 PollFd::new(socket, PollFlags::IN),
             ];
-            // The loop checks all sources again, whatever has ended the poll.
+            // The loop checks all sources again, for any result of the poll.
             let _ = poll(&mut fds, None);
             let [died, told] = fds.map(|fd| !fd.revents().is_empty());
             if died && let Some(status) = self.status(leader, lasts) {
@@ -113,7 +112,7 @@ impl Family {
                             StopOrder::Ask => Signal::TERM,
                             StopOrder::Kill => Signal::KILL,
                         };
-                        // A leader that has moved to another group leaves an empty group behind.
+                        // A leader that has changed to another group leaves an empty group behind.
                         if kill_process_group(leader, signal).is_err() || stop == StopOrder::Kill {
                             let _ = kill_process(leader, signal);
                         }
@@ -134,7 +133,7 @@ impl Family {
     }
 }
 
-/// Starts a program with its own streams, and the usual ones in the place of those that it has not.
+/// Starts a program with its own streams; if one of them is missing, the usual stream is used.
 fn start(
     spawner: &Spawner,
     program: &SupervisedProgram,
@@ -154,13 +153,13 @@ fn start(
         return Err(io::ErrorKind::InvalidInput.into());
     };
     for stream in [usual_output, usual_errors].into_iter().flatten() {
-        // An earlier program may have asked not to be kept waiting, which would last for this one.
+        // An earlier program may have set the stream to non-blocking, which would also affect this program.
         fcntl_setfl(stream, OFlags::empty())?;
     }
     spawner.spawn(program, [input, output, errors])
 }
 
-/// The number by which the system names this error.
+/// The system's number of this error.
 fn number(error: &io::Error) -> i32 {
     const INVALID: i32 = 22;
     error.raw_os_error().unwrap_or(INVALID)

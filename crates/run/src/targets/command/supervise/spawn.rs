@@ -1,5 +1,6 @@
-//! Starts a program for a supervisor. The standard library would make the whole environment anew for every program. Where
-//! the C library cannot set a folder for `posix_spawn`, it would copy the page tables of this process too.
+//! Starts a program for a supervisor. The standard library would build the whole environment again for every program.
+//! If the C library cannot set a folder for `posix_spawn`, the standard library would also copy the page tables of this
+//! process.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -17,9 +18,9 @@ use rustix::process::Pid;
 
 use super::SupervisedProgram;
 
-/// What all programs of one supervisor have in common.
+/// Data that all programs of one supervisor share.
 pub(super) struct Spawner {
-    /// The variables of this process as `NAME=VALUE`, by their names.
+    /// The variables of this process as `NAME=VALUE`, by name.
     inherited: BTreeMap<OsString, CString>,
     attributes: PosixSpawnAttr,
 }
@@ -29,7 +30,7 @@ impl Spawner {
     ///
     /// # Errors
     ///
-    /// Where the system has no memory for it.
+    /// Fails if there is not enough memory.
     pub(super) fn new() -> io::Result<Self> {
         let inherited = env::vars_os().filter_map(|(name, value)| {
             let pair = pair(&name, &value).ok()?;
@@ -41,9 +42,9 @@ impl Spawner {
                 | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF
                 | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK,
         )?;
-        // A group of its own.
+        // The program gets its own process group.
         attributes.set_pgroup(nix::unistd::Pid::from_raw(0))?;
-        // This program ignores it, as every one in Rust, and others expect that it ends them.
+        // Rust programs ignore SIGPIPE, but other programs expect that it ends them.
         let mut ignored = SigSet::empty();
         ignored.add(Signal::SIGPIPE);
         attributes.set_sigdefault(&ignored)?;
@@ -54,18 +55,18 @@ impl Spawner {
         })
     }
 
-    /// Starts a program with these standard streams, as the leader of a group of its own.
+    /// Starts a program with the given standard streams, as the leader of its own process group.
     ///
     /// # Errors
     ///
-    /// Where its folder cannot be entered or the system cannot start it.
+    /// Fails if its folder cannot be entered or the system cannot start it.
     pub(super) fn spawn(
         &self,
         program: &SupervisedProgram,
         streams: [&impl AsFd; 3],
     ) -> io::Result<Pid> {
-        // One program at a time runs below this process, which itself uses no relative path. The folder is entered for
-        // each program, since another one may have taken its name.
+        // Below this process, one program runs at a time, and this process itself uses no relative paths. The folder is
+        // entered for each program, since another folder may have taken its name.
         rustix::process::chdir(&program.folder)?;
         let mut actions = PosixSpawnFileActions::init()?;
         for (stream, number) in streams.iter().zip(0..) {
@@ -90,7 +91,7 @@ impl Spawner {
             .map(|pair| &pair.to_bytes()[5..]);
         let is_path = first.to_bytes().contains(&b'/');
         let started = match path.filter(|_| !is_path) {
-            // It is looked for where it would look for others.
+            // The program is searched for in the same `PATH` that it will get itself.
             Some(path) => {
                 let found = found(program, path)?;
                 posix_spawn(
@@ -107,7 +108,7 @@ impl Spawner {
         Pid::from_raw(number).ok_or_else(|| io::Error::other("the system gave no number"))
     }
 
-    /// The environment with the variables of a program, by their names.
+    /// The environment with the additional variables of a program, by name.
     fn with<'e>(&'e self, own: &'e BTreeMap<&OsStr, CString>) -> Vec<&'e CStr> {
         let mut own = own.iter().peekable();
         let mut all = Vec::with_capacity(self.inherited.len() + own.len());
@@ -123,7 +124,7 @@ impl Spawner {
     }
 }
 
-/// The first program of this name in the folders of a search path.
+/// The path of the first program with this name in the folders of a search path.
 fn found(program: &SupervisedProgram, path: &[u8]) -> io::Result<PathBuf> {
     let name = program.words.first().map_or(Path::new(""), Path::new);
     env::split_paths(OsStr::from_bytes(path))

@@ -15,7 +15,7 @@ use rustix::net::{
 
 use super::{OwnStreams, StopOrder, Streams, SupervisedProgram, SupervisorReply};
 
-/// The first letters of orders and replies.
+/// The prefixes of orders and replies.
 const START: u8 = b's';
 const USUAL: u8 = b'l';
 const ASK: u8 = b't';
@@ -24,26 +24,26 @@ const ENDED: u8 = b'e';
 const NOT_STARTED: u8 = b'n';
 const UNABLE: u8 = b'u';
 
-/// A letter and the length of what follows.
+/// The size of a letter and the length of the data that follow.
 const HEAD: usize = 5;
-/// A letter and two numbers.
+/// The size of a letter and two numbers.
 const REPLY: usize = 9;
 
 /// An order to a supervisor.
 #[derive(Debug)]
 pub(super) enum SupervisorOrder {
-    /// The program, and those of its streams that are not the usual ones.
+    /// Starts a program with its own streams.
     Start(SupervisedProgram, OwnStreams),
-    /// The streams of every program that has none of its own.
+    /// The streams for every program without its own streams.
     Usual(Streams),
     Stop(StopOrder),
 }
 
-/// The order to start a program. The streams that are sent with it are those of `own` that are there, in their order.
+/// The order to start a program. It is sent together with the streams that `own` marks, in order.
 ///
 /// # Errors
 ///
-/// Where a text contains a zero byte, which no argument can.
+/// Fails if a text contains a zero byte, which no argument can contain.
 pub(super) fn start(program: &SupervisedProgram, own: [bool; 3]) -> io::Result<Vec<u8>> {
     let mut order = vec![START, 0, 0, 0, 0];
     let mut text = |text: &OsStr| {
@@ -72,7 +72,7 @@ pub(super) fn start(program: &SupervisedProgram, own: [bool; 3]) -> io::Result<V
     Ok(order)
 }
 
-/// The order to remember the streams that are sent with it.
+/// The order to store the streams that are sent with it.
 pub(super) const fn usual() -> [u8; HEAD] {
     [USUAL, 0, 0, 0, 0]
 }
@@ -82,7 +82,7 @@ fn size(length: usize) -> io::Result<u32> {
     u32::try_from(length).map_err(too_long)
 }
 
-/// The order to stop the program that runs.
+/// The order to stop the running program.
 pub(super) const fn stop(stop: StopOrder) -> [u8; HEAD] {
     match stop {
         StopOrder::Ask => [ASK, 0, 0, 0, 0],
@@ -90,11 +90,11 @@ pub(super) const fn stop(stop: StopOrder) -> [u8; HEAD] {
     }
 }
 
-/// Sends an order, and the streams together with its first byte.
+/// Sends an order; the streams go together with its first byte.
 ///
 /// # Errors
 ///
-/// Where the other side has ended.
+/// Fails if the other side has ended.
 pub(super) fn send(mut socket: &UnixStream, order: &[u8], streams: &[OwnedFd]) -> io::Result<()> {
     let streams: Vec<BorrowedFd<'_>> = streams.iter().map(OwnedFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
@@ -116,11 +116,11 @@ pub(super) fn send(mut socket: &UnixStream, order: &[u8], streams: &[OwnedFd]) -
     socket.write_all(&order[sent..])
 }
 
-/// Waits for an order; none where the other side has closed the connection.
+/// Waits for an order; none if the other side has closed the connection.
 ///
 /// # Errors
 ///
-/// Where the received bytes are not an order.
+/// Fails if the received bytes are not an order.
 pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<SupervisorOrder>> {
     let mut head = [0; HEAD];
     let mut streams = Vec::new();
@@ -168,11 +168,11 @@ pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<SupervisorOrde
 /// The started programs must not inherit the received descriptors.
 #[cfg(target_os = "linux")]
 const FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
-/// Only Linux can set this flag while it receives.
+/// Other systems cannot set this flag while receiving a message.
 #[cfg(not(target_os = "linux"))]
 const FLAGS: RecvFlags = RecvFlags::empty();
 
-/// The program of an order, and which streams were sent with it.
+/// The program in an order, and which streams were sent with it.
 fn program(mut from: &[u8]) -> Option<(SupervisedProgram, [bool; 3])> {
     let mut text = || -> Option<OsString> {
         let (length, rest) = from.split_first_chunk()?;
@@ -199,11 +199,11 @@ fn program(mut from: &[u8]) -> Option<(SupervisedProgram, [bool; 3])> {
     Some((program, own.map(|own| own == b'1')))
 }
 
-/// Tells how a program ended.
+/// Reports how a program ended.
 ///
 /// # Errors
 ///
-/// Where the other side has ended.
+/// Fails if the other side has ended.
 pub(super) fn answer(mut socket: &UnixStream, reply: SupervisorReply) -> io::Result<()> {
     let (letter, value, left) = match reply {
         SupervisorReply::Ended(status, left) => (ENDED, status, left),
@@ -220,7 +220,7 @@ pub(super) fn answer(mut socket: &UnixStream, reply: SupervisorReply) -> io::Res
 ///
 /// # Errors
 ///
-/// Where the other side has ended.
+/// Fails if the other side has ended.
 pub(super) fn reply(mut socket: &UnixStream) -> io::Result<SupervisorReply> {
     let mut bytes = [0; REPLY];
     socket.read_exact(&mut bytes)?;

@@ -9,7 +9,7 @@ use std::path::Path;
 use kelvin_base::exit::Misuse;
 pub(in crate::targets) use plain::PlainPaths;
 
-/// The paths that a command can name by a placeholder.
+/// The paths to which placeholders of a command refer.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::targets) struct Paths<'a> {
     /// The file to read.
@@ -18,7 +18,7 @@ pub(in crate::targets) struct Paths<'a> {
     pub(in crate::targets) output: &'a Path,
     /// The folder of the configuration.
     pub(in crate::targets) root: &'a Path,
-    /// The working directory of a call that has one of its own.
+    /// The separate working directory of a call, if there is one.
     pub(in crate::targets) workspace: Option<&'a Path>,
 }
 
@@ -31,8 +31,8 @@ pub(super) const SHELL_WORDS: &[&str] = &[
     "type", "ulimit", "umask", "unalias", "unset", "until", "wait", "while", "{", "}",
 ];
 
-/// Signs that may have a meaning for a shell. A sign between quotes counts too, although it means nothing there,
-/// so a command may go through a shell without need, but never misses a shell that it needs.
+/// Characters that may have a meaning for a shell. A character between quotes counts too, although it has no meaning
+/// there. So a command may use a shell unnecessarily, but never lacks one that it needs.
 const SHELL_SIGNS: &[char] = &[
     '|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '#', '~', '!', '\n',
 ];
@@ -42,8 +42,8 @@ const SHELL_SIGNS: &[char] = &[
 pub(in crate::targets) enum CommandTemplate {
     /// The words of a command without shell syntax; the first is the program.
     Direct(Vec<CommandWord>),
-    /// A script, in which each placeholder is replaced by a path that needs no quotes: so it does not matter in which
-    /// quotes, here-documents or scripts for another shell it stands.
+    /// A script in which each placeholder is replaced by a path that needs no quotes. So the placeholder may be within
+    /// any quotes, in here-documents, or in scripts for another shell.
     Script(CommandWord),
 }
 
@@ -70,7 +70,7 @@ pub(super) enum Placeholder {
 impl Placeholder {
     const ALL: [Self; 4] = [Self::Input, Self::Output, Self::Root, Self::Workspace];
 
-    /// How the placeholder is written.
+    /// The text of the placeholder in a command line.
     const fn token(self) -> &'static str {
         match self {
             Self::Input => "{input}",
@@ -87,8 +87,8 @@ impl Placeholder {
             .find(|one| text.starts_with(one.token()))
     }
 
-    /// The path that the placeholder stands for. A call without a workspace has no path for `{workspace}`; such a call
-    /// is refused earlier.
+    /// The path that replaces the placeholder. A call without a workspace has no path for `{workspace}`; such a call is
+    /// rejected earlier.
     fn path<'a>(self, paths: &Paths<'a>) -> Option<&'a OsStr> {
         let path = match self {
             Self::Input => paths.input,
@@ -101,20 +101,20 @@ impl Placeholder {
 }
 
 impl CommandTemplate {
-    /// Whether a command line names the workspace, which only some calls have.
+    /// Whether a command line uses the workspace, which only some calls have.
     pub(super) fn names_workspace(run: &str) -> bool {
         run.contains(Placeholder::Workspace.token())
     }
 
-    /// Reads a command line. Braces other than those of the placeholders stand for themselves.
+    /// Parses a command line. Braces that are not placeholders stay unchanged.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the quotes do not match, or a placeholder stands behind a backslash.
+    /// A [`Misuse`] if the quotes do not match, or a placeholder follows a backslash.
     pub(in crate::targets) fn parse(run: &str) -> Result<Self, Misuse> {
         let run = run.trim();
         for token in Placeholder::ALL.map(Placeholder::token) {
-            // Between double quotes the backslash would become a part of the path.
+            // Inside double quotes the backslash would become a part of the path.
             if run.contains(&format!("\\{token}")) {
                 return Err(
                     Misuse::new(format!("`run` has a backslash before `{token}`"))
@@ -132,7 +132,7 @@ impl CommandTemplate {
                 ));
             }
         } else if words.is_err() && !run.contains(['\n', '#']) && !run.contains("$'") {
-            // In comments, here-documents and `$'...'` an apostrophe may stand alone.
+            // In comments, here-documents and `$'...'`, a single apostrophe is allowed.
             return Err(unmatched());
         }
         Ok(Self::Script(CommandWord::parse(run)))
@@ -166,7 +166,7 @@ impl CommandWord {
         Self(parts)
     }
 
-    /// The word, where it contains no placeholder.
+    /// The word, if it contains no placeholder.
     pub(in crate::targets) fn fixed(&self) -> Option<&str> {
         match self.0.as_slice() {
             [] => Some(""),
@@ -175,7 +175,7 @@ impl CommandWord {
         }
     }
 
-    /// The word with the paths of a call in the place of the placeholders.
+    /// The word, with its placeholders replaced by the paths of a call.
     pub(in crate::targets) fn fill(&self, paths: &Paths<'_>) -> OsString {
         let mut filled = OsString::new();
         for part in &self.0 {
@@ -187,11 +187,11 @@ impl CommandWord {
         filled
     }
 
-    /// The same with paths that need no quotes.
+    /// The word, with its placeholders replaced by paths that need no quotes.
     ///
     /// # Errors
     ///
-    /// Where a path cannot get such a name.
+    /// Fails if no name without quotes can be made for a path.
     pub(in crate::targets) fn fill_plainly(
         &self,
         paths: &Paths<'_>,

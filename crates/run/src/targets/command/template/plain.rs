@@ -1,4 +1,4 @@
-//! Paths that every shell reads as one word, whatever stands around them.
+//! Paths that every shell reads as one word, in any context.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::TempDir;
 
-/// Gives paths names that need no quotes. A path that needs quotes, e.g. below `My Projects`, is reached through a
-/// link in a folder of this process, which is removed with the value.
+/// Gives names to paths so that they need no quotes. A path that needs quotes, e.g. below `My Projects`, is reached
+/// through a link in a folder of this process. The folder is removed with the value.
 #[derive(Debug, Default)]
 pub(in crate::targets) struct PlainPaths {
     links: Mutex<Option<Links>>,
@@ -19,21 +19,22 @@ pub(in crate::targets) struct PlainPaths {
 #[derive(Debug)]
 struct Links {
     folder: TempDir,
-    /// The link that leads to each path.
+    /// The link that was made for each path.
     to: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl PlainPaths {
-    /// A name of this path that needs no quotes.
+    /// A name for this path that needs no quotes.
     ///
     /// # Errors
     ///
-    /// Where no link can be made.
+    /// Fails if no link can be made.
     pub(super) fn name(&self, path: &Path) -> io::Result<PathBuf> {
         if is_plain(path) {
             return Ok(path.to_owned());
         }
-        // The part that needs quotes is nearly always a folder far above: a link to that folder serves every call.
+        // The part that needs quotes is nearly always a folder near the root, so one link to that folder is enough for
+        // every call.
         let path = absolute(path)?;
         let mut odd = &*path;
         let mut rest = Path::new("");
@@ -45,7 +46,7 @@ impl PlainPaths {
             (odd, rest) = (above, below);
         }
         let link = self.link(odd)?;
-        // Joining an empty path to the link of a file would end its name with a slash.
+        // Joining an empty path would add a slash to the link of a file.
         Ok(match rest.as_os_str().is_empty() {
             true => link,
             false => link.join(rest),
@@ -71,7 +72,7 @@ impl PlainPaths {
     }
 }
 
-/// The folder of the links. Where the name of the folder for temporary files needs quotes too, it is `/tmp`.
+/// The folder of the links. If the path of the folder for temporary files needs quotes too, `/tmp` is used.
 fn folder() -> io::Result<TempDir> {
     let usual = env::temp_dir();
     let place = match is_plain(&usual) {
@@ -81,7 +82,7 @@ fn folder() -> io::Result<TempDir> {
     tempfile::Builder::new().prefix("kelvin-").tempdir_in(place)
 }
 
-/// Whether every shell reads a path unchanged: outside of quotes, between quotes, and in scripts for other shells.
+/// Whether every shell reads a path unchanged: outside of quotes, inside quotes, and in scripts for other shells.
 fn is_plain(path: &Path) -> bool {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,@:%".contains(&byte);
     path.as_os_str()
