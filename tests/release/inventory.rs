@@ -6,11 +6,12 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::programs::python;
 use crate::root;
 
 fn inventory() -> (String, String) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let output = Command::new("python3")
+    let output = Command::new(python())
         .arg(root().join(".github/release/inventory.py"))
         .arg(folder.path())
         .env("SOURCE_DATE_EPOCH", "1700000000")

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::programs::{TARGETS, compiled, header, macho, program};
+use crate::programs::{TARGETS, compiled, header, macho, program, python};
 use crate::root;
 
 const NOTICES: &str = "LICENSES-THIRD-PARTY.txt";
@@ -13,7 +13,7 @@ const NOTICES: &str = "LICENSES-THIRD-PARTY.txt";
 fn pack(binary: &Path, target: &str, folder: &Path) -> Output {
     fs::create_dir_all(folder).expect("made");
     fs::write(folder.join(NOTICES), "Thanks to all of them.\n").expect("written");
-    Command::new("python3")
+    Command::new(python())
         .arg(root().join(".github/release/pack.py"))
         .arg(binary)
         .arg(target)
@@ -147,7 +147,7 @@ fn an_archive_has_the_man_pages_and_completions_that_the_program_writes() {
     fs::create_dir_all(&dist).expect("made");
     fs::write(dist.join(NOTICES), "Thanks to all of them.\n").expect("written");
     let pack = |manual: &Path| {
-        Command::new("python3")
+        Command::new(python())
             .arg(root().join(".github/release/pack.py"))
             .arg(&binary)
             .arg(TARGETS[0])
@@ -215,10 +215,7 @@ fn the_wheel_installs_without_rust_and_brings_the_program() {
         );
         String::from_utf8(output.stdout).expect("text")
     };
-    run(
-        Path::new("python3"),
-        &["-m", "venv", &venv.display().to_string()],
-    );
+    run(python(), &["-m", "venv", &venv.display().to_string()]);
     // pip holds every file against the checksum in the wheel.
     run(
         &venv.join("bin/pip"),
