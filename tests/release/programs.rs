@@ -1,8 +1,7 @@
 //! Programs that are small enough to be packed in a test, for the four machines that a release has.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 pub(crate) const TARGETS: [&str; 4] = [
     "x86_64-unknown-linux-gnu",
@@ -90,17 +89,4 @@ pub(crate) fn macho(processor: u32, oldest: u32) -> Vec<u8> {
         .iter()
         .flat_map(|word: &u32| word.to_le_bytes())
         .collect()
-}
-
-/// The Python that `python3` starts. Where a manager of versions stands before it, finding it takes longer than what most
-/// scripts do.
-pub(crate) fn python() -> &'static Path {
-    static OWN: LazyLock<PathBuf> = LazyLock::new(|| {
-        let output = Command::new("python3")
-            .args(["-c", "import sys; print(sys.executable)"])
-            .output()
-            .expect("python3 starts");
-        String::from_utf8_lossy(&output.stdout).trim().into()
-    });
-    &OWN
 }

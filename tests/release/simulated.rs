@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
 
+use kelvin_fixtures::python;
 use serde_json::Value;
 
-use crate::programs::{TARGETS, header, program, python};
+use crate::programs::{TARGETS, header, program};
 use crate::root;
 
 /// A folder for each release, `draft` or `published`. What is published can be downloaded.
@@ -240,7 +241,7 @@ impl World {
         for (name, said) in &*PACKAGE {
             fs::write(world.path("package").join(name), said).expect("written");
         }
-        symlink(python(), world.path("bin/python3")).expect("linked");
+        symlink(python::path(), world.path("bin/python3")).expect("linked");
         let work = world.path("work");
         fs::create_dir(&work).expect("made");
         for file in [
