@@ -169,7 +169,7 @@ struct First {
     /// What its jobs have handed on.
     outputs: BTreeMap<String, String>,
     /// The folder of its run.
-    run: PathBuf,
+    run: String,
 }
 
 static FIRST: LazyLock<First> = LazyLock::new(|| {
@@ -184,11 +184,11 @@ static FIRST: LazyLock<First> = LazyLock::new(|| {
         .output()
         .expect("tar starts");
     assert!(packed.status.success(), "{}", said(&packed));
-    let folder = run.folder.file_name().expect("a name").into();
+    let name = run.folder.file_name().expect("a name");
     First {
         folder: packed.stdout,
         outputs: run.outputs,
-        run: folder,
+        run: name.to_string_lossy().into_owned(),
     }
 });
 
@@ -311,7 +311,7 @@ impl World {
         bash
     }
 
-    fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+    fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
