@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
+use kelvin_fixtures::python;
 use serde_json::Value;
 
 use crate::root;
 
 fn inventory() -> (String, String) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let output = Command::new("python3")
+    let output = Command::new(python::path())
         .arg(root().join(".github/release/inventory.py"))
         .arg(folder.path())
         .env("SOURCE_DATE_EPOCH", "1700000000")

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use kelvin_fixtures::python;
+
 use crate::programs::{TARGETS, compiled, header, macho, program};
 use crate::root;
 
@@ -13,7 +15,7 @@ const NOTICES: &str = "LICENSES-THIRD-PARTY.txt";
 fn pack(binary: &Path, target: &str, folder: &Path) -> Output {
     fs::create_dir_all(folder).expect("made");
     fs::write(folder.join(NOTICES), "Thanks to all of them.\n").expect("written");
-    Command::new("python3")
+    Command::new(python::path())
         .arg(root().join(".github/release/pack.py"))
         .arg(binary)
         .arg(target)
@@ -147,7 +149,7 @@ fn an_archive_has_the_man_pages_and_completions_that_the_program_writes() {
     fs::create_dir_all(&dist).expect("made");
     fs::write(dist.join(NOTICES), "Thanks to all of them.\n").expect("written");
     let pack = |manual: &Path| {
-        Command::new("python3")
+        Command::new(python::path())
             .arg(root().join(".github/release/pack.py"))
             .arg(&binary)
             .arg(TARGETS[0])
@@ -215,20 +217,22 @@ fn the_wheel_installs_without_rust_and_brings_the_program() {
         );
         String::from_utf8(output.stdout).expect("text")
     };
+    // Installing another pip into the environment takes longer than all the rest.
+    let environment = venv.display().to_string();
     run(
-        Path::new("python3"),
-        &["-m", "venv", &venv.display().to_string()],
+        Path::new(python::path()),
+        &["-m", "venv", "--without-pip", &environment],
     );
+    let pip = |arguments: &[&str]| {
+        let of_environment = ["-m", "pip", "--python", &environment];
+        run(
+            Path::new(python::path()),
+            &[&of_environment, arguments].concat(),
+        )
+    };
     // pip holds every file against the checksum in the wheel.
-    run(
-        &venv.join("bin/pip"),
-        &[
-            "install",
-            "--quiet",
-            "--no-index",
-            &dist.join(&wheel).display().to_string(),
-        ],
-    );
+    let wheel = dist.join(&wheel).display().to_string();
+    pip(&["install", "--quiet", "--no-index", &wheel]);
     assert_eq!(run(&venv.join("bin/kelvin"), &[]), "kelvin, packed\n");
     // The plugin for pytest comes along, and asks for nothing but pytest.
     let find = "import importlib.util, kelvin_action; print(importlib.util.find_spec('kelvin_action.pytest').origin)";
@@ -240,15 +244,12 @@ fn the_wheel_installs_without_rust_and_brings_the_program() {
     let packed = fs::read(plugin.trim()).expect("it was installed");
     let own = fs::read(root().join("python/kelvin_action/pytest.py")).expect("the plugin");
     assert_eq!(packed, own);
-    let said = run(&venv.join("bin/pip"), &["show", "kelvin-action"]);
+    let said = pip(&["show", "kelvin-action"]);
     assert!(
         said.contains(&format!("Version: {}\n", version())),
         "{said}"
     );
-    run(
-        &venv.join("bin/pip"),
-        &["uninstall", "--quiet", "--yes", "kelvin-action"],
-    );
+    pip(&["uninstall", "--quiet", "--yes", "kelvin-action"]);
     assert!(
         !venv.join("bin/kelvin").exists(),
         "the wheel says which files are its own"

@@ -3,16 +3,19 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
+use kelvin_fixtures::python;
 use serde_json::Value;
 
 use crate::programs::{TARGETS, header, program};
 use crate::root;
 
-/// A folder for each release, `draft` or `published`. What is published can be downloaded, as a `file:` address.
+/// A folder for each release, `draft` or `published`. What is published can be downloaded.
 const GH: &str = r#"#!/usr/bin/env bash
 set -euo pipefail
 if [ "$(cat "$WORLD/gh-fails" 2>/dev/null)" = "$1 $2" ]; then
@@ -48,7 +51,7 @@ case "$verb" in
     done
     if [ "$(cat "$releases/$tag/is-draft")" = false ]; then
       mkdir -p "$GITHUB_REPOSITORY_FOLDER/releases/download"
-      ln -sfn "$releases/$tag/files" "$GITHUB_REPOSITORY_FOLDER/releases/download/$tag"
+      ln -sfnr "$releases/$tag/files" "$GITHUB_REPOSITORY_FOLDER/releases/download/$tag"
     fi
     ;;
   *) echo "stand-in: $verb is not known" >&2; exit 1 ;;
@@ -105,18 +108,89 @@ case "$1 $2" in
 esac
 "#;
 
-/// "Builds" a program that says its version, which stands at the end of its own file.
+/// The server of this world is a folder.
+const CURL: &str = r#"#!/usr/bin/env bash
+PATH=${PATH#*:}
+exec curl "${@/#https:\/\/github.com/file://$WORLD/server}"
+"#;
+
+/// "Builds" a program that says its version, which stands at the end of its own file. What the real cargo says of this
+/// package was asked once.
 const CARGO: &str = r#"#!/usr/bin/env bash
 set -euo pipefail
 case "$1" in
-  metadata) exec "$CARGO" metadata --format-version 1 --locked --offline --manifest-path "$ROOT/Cargo.toml" --filter-platform "$HOST" ;;
-  tree) exec "$CARGO" tree --locked --offline --manifest-path "$ROOT/Cargo.toml" --prefix none --format '{p}' --edges "${10}" --package "${12}" --target "$HOST" ;;
+  metadata) exec cat "$WORLD/package/metadata" ;;
+  tree) [ "${12}" = kelvin-action ] && exec cat "$WORLD/package/${10}" ;;
 esac
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 mkdir -p "target/$TARGET/dist"
 { cat "$WORLD/programs/$TARGET"; printf '\nkelvin %s for %s\n' "$version" "$TARGET"; } > "target/$TARGET/dist/kelvin"
 chmod +x "target/$TARGET/dist/kelvin"
 "#;
+
+/// What cargo says of this package where `inventory.py` asks: its description, and the trees of two kinds of edges.
+static PACKAGE: LazyLock<[(&str, Vec<u8>); 3]> = LazyLock::new(|| {
+    let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let said = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO"))
+            .args(arguments)
+            .args(["--locked", "--offline", "--manifest-path"])
+            .arg(root().join("Cargo.toml"))
+            .output()
+            .expect("cargo starts");
+        assert!(output.status.success(), "{arguments:?}: {}", said(&output));
+        output.stdout
+    };
+    let tree = |edges| {
+        let form = [
+            "tree", "--prefix", "none", "--format", "{p}", "--edges", edges,
+        ];
+        let of = ["--package", "kelvin-action", "--target", &host];
+        (edges, said(&[&form[..], &of].concat()))
+    };
+    let metadata = [
+        "metadata",
+        "--format-version",
+        "1",
+        "--filter-platform",
+        &host,
+    ];
+    [
+        ("metadata", said(&metadata)),
+        tree("normal,no-proc-macro"),
+        tree("normal,build"),
+    ]
+});
+
+/// The first release, which most tests begin after: made once.
+struct First {
+    /// The folder of its world, as an archive. No file in it names its place, but those of the clones, which are left out.
+    folder: Vec<u8>,
+    /// What its jobs have handed on.
+    outputs: BTreeMap<String, String>,
+    /// The folder of its run.
+    run: String,
+}
+
+static FIRST: LazyLock<First> = LazyLock::new(|| {
+    let world = World::new();
+    world.commit("1.1.0");
+    let mut run = world.start("1.1.0");
+    run.whole().expect("the first release");
+    let packed = Command::new("tar")
+        .arg("-C")
+        .arg(world.folder.path())
+        .args(["--exclude=clone", "-c", "."])
+        .output()
+        .expect("tar starts");
+    assert!(packed.status.success(), "{}", said(&packed));
+    let name = run.folder.file_name().expect("a name");
+    First {
+        folder: packed.stdout,
+        outputs: run.outputs,
+        run: name.to_string_lossy().into_owned(),
+    }
+});
 
 /// A machine of the workflow: the repository of everybody, and what stands in for the servers.
 struct World {
@@ -150,6 +224,7 @@ impl World {
             ("npm", NPM),
             ("npx", NPM),
             ("cargo", CARGO),
+            ("curl", CURL),
             ("rustup", "#!/bin/sh\n"),
         ] {
             let program = world.path("bin").join(name);
@@ -162,6 +237,11 @@ impl World {
             let program = program(target).unwrap_or_else(|| header(target));
             fs::write(world.path("programs").join(target), program).expect("written");
         }
+        fs::create_dir(world.path("package")).expect("made");
+        for (name, said) in &*PACKAGE {
+            fs::write(world.path("package").join(name), said).expect("written");
+        }
+        symlink(python::path(), world.path("bin/python3")).expect("linked");
         let work = world.path("work");
         fs::create_dir(&work).expect("made");
         for file in [
@@ -191,16 +271,44 @@ impl World {
             &work,
             &["init", "--quiet", "--bare", &bare.display().to_string()],
         );
-        world.git(
-            &work,
-            &[
-                "remote",
-                "add",
-                "origin",
-                &format!("file://{}", bare.display()),
-            ],
-        );
+        world.git(&work, &["remote", "add", "origin", "../bare.git"]);
         world
+    }
+
+    /// One in which v1.1.0 is out.
+    fn released() -> Self {
+        let world = Self {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+        };
+        let mut unpacked = Command::new("tar")
+            .arg("-C")
+            .arg(world.folder.path())
+            .arg("-x")
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("tar starts");
+        let mut input = unpacked.stdin.take().expect("a pipe");
+        input.write_all(&FIRST.folder).expect("read by tar");
+        drop(input);
+        assert!(unpacked.wait().expect("it ends").success());
+        world
+    }
+
+    /// The run that brought it out.
+    fn first(&self) -> Run<'_> {
+        Run {
+            outputs: FIRST.outputs.clone(),
+            ..self.run("1.1.0", self.path(&FIRST.run))
+        }
+    }
+
+    /// What tests run at this machine with.
+    fn bash(&self) -> Command {
+        let mut bash = Command::new("bash");
+        let path = std::env::var("PATH").expect("a path");
+        bash.env("PATH", format!("{}:{path}", self.path("bin").display()))
+            .env("WORLD", self.folder.path());
+        bash
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -244,15 +352,6 @@ impl World {
             &manifest[..at],
             &manifest[end..]
         );
-        // The server of this world is a folder.
-        let server = format!(
-            "repository = \"file://{}/server/org/kelvin-action\"",
-            self.folder.path().display()
-        );
-        let changed = changed.replace(
-            "repository = \"https://github.com/org/kelvin-action\"",
-            &server,
-        );
         fs::write(work.join("Cargo.toml"), changed).expect("written");
         let log = fs::read_to_string(work.join("CHANGELOG.md")).unwrap_or_default();
         let log = format!(
@@ -263,6 +362,19 @@ impl World {
         self.git(&work, &["add", "--all"]);
         self.git(&work, &["commit", "--quiet", "--message", version]);
         self.git(&work, &["push", "--quiet", "origin", "main"]);
+    }
+
+    fn run(&self, version: &str, folder: PathBuf) -> Run<'_> {
+        let text = fs::read_to_string(root().join(".github/workflows/release.yml")).expect("read");
+        let branch = format!("release/v{version}");
+        Run {
+            world: self,
+            workflow: serde_yaml::from_str(&text).expect("YAML"),
+            commit: self.names(&branch),
+            branch,
+            outputs: BTreeMap::new(),
+            folder,
+        }
     }
 
     /// What a person does: `git push origin main:refs/heads/release/v1.2.3`. GitHub starts a run.
@@ -278,18 +390,10 @@ impl World {
                 &format!("main:refs/heads/{branch}"),
             ],
         );
-        let text = fs::read_to_string(root().join(".github/workflows/release.yml")).expect("read");
         let folder = tempfile::tempdir_in(self.folder.path())
             .expect("a folder")
             .keep();
-        Run {
-            world: self,
-            workflow: serde_yaml::from_str(&text).expect("YAML"),
-            commit: self.names(&branch),
-            branch,
-            outputs: BTreeMap::new(),
-            folder,
-        }
+        self.run(version, folder)
     }
 }
 
@@ -424,12 +528,6 @@ impl Run<'_> {
         }
         let written = machine.join("output");
         fs::write(&written, "").expect("written");
-        let server = self.world.path("server");
-        let path = format!(
-            "{}:{}",
-            self.world.path("bin").display(),
-            std::env::var("PATH").expect("a path")
-        );
         let mut script = step["run"].as_str().expect("a script").to_owned();
         if step["name"] == "Write the manual" {
             // Another machine would run it, and what stands in for the program here can say its version only: the
@@ -438,26 +536,23 @@ impl Run<'_> {
             assert!(script.contains(packed), "{script}");
             script = script.replace(packed, &format!("'{}'", env!("CARGO_BIN_EXE_kelvin")));
         }
-        let output = Command::new("bash")
+        let output = self
+            .world
+            .bash()
             .args(["--noprofile", "--norc", "-eo", "pipefail", "-c"])
             .arg(script)
             .current_dir(&clone)
-            .env("PATH", path)
-            .env("WORLD", self.world.folder.path())
-            .env("GITHUB_REPOSITORY_FOLDER", server.join("org/kelvin-action"))
-            .env("GITHUB_SERVER_URL", format!("file://{}", server.display()))
+            .env(
+                "GITHUB_REPOSITORY_FOLDER",
+                self.world.path("server/org/kelvin-action"),
+            )
+            .env("GITHUB_SERVER_URL", "https://github.com")
             .env("GITHUB_REPOSITORY", "org/kelvin-action")
             .env("GITHUB_REF", format!("refs/heads/{}", self.branch))
             .env("GITHUB_SHA", &self.commit)
             .env("GITHUB_ACTOR", "somebody")
             .env("GITHUB_OUTPUT", &written)
             .env("RUNNER_TEMP", machine)
-            .env("CARGO", env!("CARGO"))
-            .env("ROOT", root())
-            .env(
-                "HOST",
-                format!("{}-unknown-linux-gnu", std::env::consts::ARCH),
-            )
             .envs(self.variables(job, leg))
             .envs(self.variables(step, leg))
             .output()
@@ -552,7 +647,8 @@ fn is_the_release(world: &World, commit: &str, version: &str) {
     }
 
     // The machine of the test is one of the four.
-    let fetched = Command::new("bash")
+    let fetched = world
+        .bash()
         .arg(clone.path().join("host/fetch.sh"))
         .env_remove("KELVIN_BINARY")
         .env("RUNNER_TOOL_CACHE", clone.path().join("tools"))
@@ -571,43 +667,41 @@ fn is_the_release(world: &World, commit: &str, version: &str) {
 
 #[test]
 fn after_two_releases_each_tag_names_its_own_and_no_commit_is_lost() {
-    let world = World::new();
-    world.commit("1.0.0");
-    world.start("1.0.0").whole().expect("the first release");
+    let world = World::released();
     let first = world.names("v1");
-    assert_eq!(world.names("v1.0.0"), first);
-    is_the_release(&world, &first, "1.0.0");
+    assert_eq!(world.names("v1.1.0"), first);
+    is_the_release(&world, &first, "1.1.0");
     // npm has what the last one depends on before it has that one.
     let order = fs::read_to_string(world.path("npm-order")).expect("published");
     assert_eq!(order.lines().count(), TARGETS.len() + 1, "{order}");
-    assert_eq!(order.lines().last(), Some("kelvin-action-1.0.0.tgz"));
+    assert_eq!(order.lines().last(), Some("kelvin-action-1.1.0.tgz"));
 
-    world.commit("1.0.1");
-    let mut run = world.start("1.0.1");
+    world.commit("1.1.1");
+    let mut run = world.start("1.1.1");
     run.build().expect("built");
     // While it is built the main branch goes on.
-    world.commit("1.0.2");
+    world.commit("1.1.2");
     run.job("publish").expect("the second release");
     let second = world.names("v1");
     assert_ne!(first, second);
-    assert_eq!(world.tags(), ["v1", "v1.0.0", "v1.0.1"]);
+    assert_eq!(world.tags(), ["v1", "v1.1.0", "v1.1.1"]);
     assert_eq!(
-        (world.names("v1.0.0"), world.names("v1.0.1")),
+        (world.names("v1.1.0"), world.names("v1.1.1")),
         (first.clone(), second.clone())
     );
-    is_the_release(&world, &first, "1.0.0");
-    is_the_release(&world, &second, "1.0.1");
+    is_the_release(&world, &first, "1.1.0");
+    is_the_release(&world, &second, "1.1.1");
 
     // The branches may go: a commit that somebody has pinned is reached from a tag for ever.
     let bare = world.path("bare.git");
-    world.git(&bare, &["update-ref", "-d", "refs/heads/release/v1.0.0"]);
-    world.git(&bare, &["update-ref", "-d", "refs/heads/release/v1.0.1"]);
+    world.git(&bare, &["update-ref", "-d", "refs/heads/release/v1.1.0"]);
+    world.git(&bare, &["update-ref", "-d", "refs/heads/release/v1.1.1"]);
     for commit in [&first, &second] {
         let reached = world.git(
             &bare,
             &["for-each-ref", "--format=%(refname)", "--contains", commit],
         );
-        assert!(reached.contains("refs/tags/v1.0."), "{commit}: {reached}");
+        assert!(reached.contains("refs/tags/v1.1."), "{commit}: {reached}");
         // It is the commit of the main branch and what the release wrote, and nothing else.
         let changed = world.git(
             &bare,
@@ -637,60 +731,54 @@ fn after_two_releases_each_tag_names_its_own_and_no_commit_is_lost() {
 #[test]
 fn a_release_that_was_interrupted_is_finished_by_running_its_job_again() {
     for broken in ["release create", "release edit"] {
-        let world = World::new();
-        world.commit("1.0.0");
-        world.start("1.0.0").whole().expect("the first release");
-        world.commit("1.0.1");
-        let mut run = world.start("1.0.1");
+        let world = World::released();
+        world.commit("1.1.1");
+        let mut run = world.start("1.1.1");
         run.build().expect("built");
         fs::write(world.path("gh-fails"), broken).expect("written");
         let said = run.job("publish").expect_err("the server does not answer");
         assert!(said.contains("does not answer"), "{said}");
-        assert_eq!(world.names("v1"), world.names("v1.0.0"), "{broken}");
+        assert_eq!(world.names("v1"), world.names("v1.1.0"), "{broken}");
         run.job("publish").expect("the job again");
         // Also where all of it had been done already.
-        let finished = world.names("v1.0.1");
+        let finished = world.names("v1.1.1");
         run.job("publish").expect("once more");
         assert_eq!(
-            (world.names("v1"), world.names("v1.0.1")),
+            (world.names("v1"), world.names("v1.1.1")),
             (finished.clone(), finished.clone())
         );
-        is_the_release(&world, &finished, "1.0.1");
+        is_the_release(&world, &finished, "1.1.1");
     }
 }
 
 #[test]
 fn a_tag_never_moves_and_the_one_of_the_major_version_never_goes_back() {
-    let world = World::new();
-    world.commit("1.0.0");
-    let mut first = world.start("1.0.0");
-    first.whole().expect("the first release");
-    let pinned = world.names("v1.0.0");
+    let world = World::released();
+    let mut first = world.first();
+    let pinned = world.names("v1.1.0");
 
     // "Re-run all jobs" would build other archives and another image.
-    let said = world.start("1.0.0").whole().expect_err("it is there");
+    let said = world.start("1.1.0").whole().expect_err("it is there");
     assert!(said.contains("Re-run failed jobs"), "{said}");
     // So would a run whose first job is left out.
     first.job("image").expect("another image");
     let said = first.job("publish").expect_err("another image");
     assert!(said.contains("does not move"), "{said}");
-    assert_eq!(world.names("v1.0.0"), pinned);
+    assert_eq!(world.names("v1.1.0"), pinned);
 
-    world.commit("1.0.1");
-    let mut slow = world.start("1.0.1");
+    world.commit("1.1.1");
+    let mut slow = world.start("1.1.1");
     slow.build().expect("built");
-    world.commit("1.1.0");
-    world.start("1.1.0").whole().expect("a newer one");
+    world.commit("1.2.0");
+    world.start("1.2.0").whole().expect("a newer one");
     slow.job("publish").expect("the older one ends late");
-    assert_eq!(world.names("v1"), world.names("v1.1.0"));
-    is_the_release(&world, &world.names("v1.0.1"), "1.0.1");
+    assert_eq!(world.names("v1"), world.names("v1.2.0"));
+    is_the_release(&world, &world.names("v1.1.1"), "1.1.1");
 }
 
 #[test]
 fn a_release_that_cannot_be_is_refused_before_anything_is_built() {
-    let world = World::new();
-    world.commit("1.1.0");
-    world.start("1.1.0").whole().expect("a release");
+    let world = World::released();
     let refused = |version: &str, wanted: &str| {
         let said = world.start(version).job("check").expect_err("refused");
         assert!(

@@ -17,6 +17,10 @@ mod tools;
 pub mod trace;
 mod tree;
 
+#[cfg(test)]
+#[path = "../../fixtures/src/python.rs"]
+pub mod python;
+
 use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -13,8 +13,7 @@ use kelvin_base::exit::Exit;
 /// `habit` comes on top.
 fn judge(habit: &str) -> String {
     format!(
-        r#"awk '
-/^BEGIN (REFERENCE|RESPONSE) / {{ part = $2; if (first == "") first = part; next }}
+        r#"/^BEGIN (REFERENCE|RESPONSE) / {{ part = $2; if (first == "") first = part; next }}
 /^END (REFERENCE|RESPONSE) / {{ part = ""; next }}
 part != "" {{
   text[part] = text[part] " " $0
@@ -34,7 +33,7 @@ END {{
   if (score > 1) score = 1
   if (score < 0) score = 0
   printf "{{\"quality_score\": %.4f, \"notes\": \"ok\"}}\n", score
-}}'
+}}
 "#
     )
 }
@@ -48,7 +47,7 @@ const LIKES_LENGTH: &str =
 /// A project with a judge of these habits, and as many answers as the fewest that can tell.
 fn project(habit: &str) -> Project {
     let project = Project::new(GOOD);
-    project.write("judge.sh", &judge(habit));
+    project.write("judge.awk", &judge(habit));
     configure(&project, "", "");
     let subjects = [
         "copper", "granite", "barley", "harbour", "lantern", "meadow",
@@ -69,7 +68,7 @@ fn configure(project: &Project, judge: &str, gate: &str) {
     project.write(
         "kelvin.yaml",
         &format!(
-            "models: {{awk: {{kind: cmd, run: sh judge.sh}}}}\n\
+            "models: {{awk: {{kind: cmd, run: awk -f judge.awk}}}}\n\
              toy: {{run: 'sh say.sh {{input}} {{output}}', words: 'moo, oink, meow, neigh, quack, baa, buzz, hiss, \
              roar, chirp, cluck, bray', \
              judge: {{type: llm, model: awk{judge}}}}}\n\
@@ -215,14 +214,17 @@ fn a_judge_that_likes_the_first_text_or_a_long_one_is_caught() {
 fn a_judge_that_gives_no_grades_is_an_error_and_one_that_often_gives_none_is_unfit() {
     let project = project(SOUND);
     // Every further call would be paid for nothing: three answers are asked about, each twice.
-    project.write("judge.sh", "echo x >> asked\necho no grade\n");
+    project.write(
+        "judge.awk",
+        "END { print \"x\" >> \"asked\"; print \"no grade\" }\n",
+    );
     assert_eq!(calibrate(&project, ""), Exit::Unmeasurable);
     let asked = std::fs::read_to_string(project.path("asked")).expect("it was asked");
     assert_eq!(asked.lines().count(), 6);
     std::fs::remove_file(project.path("asked")).expect("removed");
     assert!(!project.path("calibration.json").exists());
     let sometimes = r#"if (text["RESPONSE"] ~ /opposite is the case/) { print "none"; exit }"#;
-    project.write("judge.sh", &judge(sometimes));
+    project.write("judge.awk", &judge(sometimes));
     assert_eq!(calibrate(&project, " --no-save --strict"), Exit::GateFailed);
     assert!(!project.path("calibration.json").exists());
     assert_eq!(calibrate(&project, ""), Exit::Passed);

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use super::*;
+use crate::python;
 use crate::targets::{Address, Ended, Invocation, Reply};
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_system::signal::Interrupt;
@@ -387,7 +388,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler)
 
 fn started(answer: &str, timeout: Duration) -> Yard {
     Yard::new(
-        &json!({ "url": "http://127.0.0.1:{port}/", "start": "python3 app.py" }),
+        &json!({ "url": "http://127.0.0.1:{port}/", "start": format!("{} app.py", python::word()) }),
         "decision",
         timeout,
         &[("app.py", &format!("{answer}\n{SERVE}"))],
@@ -461,7 +462,7 @@ fn a_service_that_ends_or_hangs_costs_its_call_and_is_replaced() {
     let answer = "def answer(text):\n    if text == 'die':\n        print('out of luck', flush=True)\n        \
                   os._exit(3)\n    if text == 'hang':\n        time.sleep(100)\n    return os.getpid()";
     // A loaded machine may take seconds to start it, and the one that hangs costs this time once.
-    let yard = started(answer, Duration::from_secs(9));
+    let yard = started(answer, Duration::from_secs(4));
     let first = yard.ask("x").expect("an answer");
     assert_eq!(yard.ask("y"), Ok(first.clone()));
     let words = [

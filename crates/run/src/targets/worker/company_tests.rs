@@ -2,6 +2,7 @@
 
 use super::tests::Yard;
 use super::*;
+use crate::python;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -68,7 +69,7 @@ for line in sys.stdin:
 const INPUTS: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
 fn yard(program: &str, mut bounds: Value, jobs: usize, timeout: Duration) -> Yard {
-    bounds["run"] = json!("python3 worker.py");
+    bounds["run"] = json!(format!("{} worker.py", python::word()));
     Yard::with_jobs(
         &Address::of("worker", bounds),
         &[("worker.py", program)],
@@ -223,7 +224,7 @@ fn a_call_without_an_answer_costs_the_others_of_its_process_nothing() {
     let yard = together_within(
         "def answer(params):\n    time.sleep(1000 if params['input'] == 'd' else 0.05)\n    return params['input'].upper()",
         json!({ "concurrency": 8 }),
-        Duration::from_millis(2500),
+        Duration::from_millis(1500),
     );
     let ends = yard.ask_all(&INPUTS);
     let mut failed = ends.iter().filter_map(|end| end.as_ref().err());
@@ -272,9 +273,11 @@ fn a_process_with_several_calls_is_replaced_after_its_number_and_when_it_holds_t
     for process in processes {
         assert_eq!(ends.iter().filter(|end| *end == process).count(), 6);
     }
+    // The others wait for the one that grows. Its process may be stopped while it grows, so that they are told before.
     let yard = together(
-        "kept = []\ndef answer(params):\n    if params['input'] == 'd':\n        kept.append(b'x' * 300_000_000)\n        \
-         time.sleep(1000)\n    time.sleep(0.3)\n    return params['input'].upper()",
+        "kept = []\ndef answer(params):\n    if params['input'] == 'd':\n        \
+         open('grown', 'w').close()\n        kept.append(b'x' * 300_000_000)\n        time.sleep(1000)\n    \
+         if not os.path.exists('grown'):\n        time.sleep(1000)\n    return params['input'].upper()",
         json!({ "concurrency": 8, "max_memory_mb": 200 }),
     );
     for (input, end) in INPUTS.iter().zip(yard.ask_all(&INPUTS)) {
@@ -413,6 +416,7 @@ fn a_list_that_was_lost_or_refused_as_a_whole_is_asked_again_one_by_one() {
 /// A worker that serves a Python function of `app.py` with these bounds.
 fn python(module: &str, mut settings: Value, timeout: Duration) -> Yard {
     settings["function"] = json!("app:decide");
+    settings["interpreter"] = json!(python::path());
     Yard::with_jobs(
         &Address::of("python", settings),
         &[("app.py", module)],
@@ -456,7 +460,7 @@ fn a_call_that_blocks_the_loop_is_told_from_those_that_wait_behind_it() {
     let yard = python(
         module,
         json!({ "concurrency": 8 }),
-        Duration::from_millis(2500),
+        Duration::from_millis(1500),
     );
     for (input, end) in INPUTS.iter().zip(yard.ask_all(&INPUTS)) {
         match (*input, end) {

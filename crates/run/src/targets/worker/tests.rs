@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::python;
 use crate::targets::Address;
 use kelvin_base::notice::Code;
 use kelvin_system::signal::Interrupt;
@@ -48,7 +49,7 @@ impl Yard {
 
     fn with(answer: &str, bounds: Value, timeout: Duration) -> Self {
         let mut settings = bounds;
-        settings["run"] = json!("python3 worker.py");
+        settings["run"] = json!(format!("{} worker.py", python::word()));
         Self::of_address(
             &Address::of("worker", settings),
             &[("worker.py", &format!("{answer}\n{SERVE}"))],
@@ -459,7 +460,10 @@ fn placeholders_of_a_call_are_refused_and_the_root_is_filled_in() {
         assert!(refused.what.contains("{input}"), "{refused}");
     }
     let yard = Yard::of_address(
-        &Address::of("worker", json!("python3 {root}/worker.py")),
+        &Address::of(
+            "worker",
+            json!(format!("{} {{root}}/worker.py", python::word())),
+        ),
         &[(
             "worker.py",
             &format!("def answer(params):\n    return 'here'\n{SERVE}"),
@@ -471,8 +475,16 @@ fn placeholders_of_a_call_are_refused_and_the_root_is_filled_in() {
 
 /// A worker that serves a Python function.
 fn python(module: &str, function: &str) -> Yard {
+    let function = format!("app:{function}");
+    python_of(
+        module,
+        json!({ "function": function, "interpreter": python::path() }),
+    )
+}
+
+fn python_of(module: &str, function: Value) -> Yard {
     Yard::of_address(
-        &Address::of("python", json!(format!("app:{function}"))),
+        &Address::of("python", function),
         &[("app.py", module)],
         Duration::from_secs(20),
     )
@@ -662,7 +674,8 @@ fn a_module_that_cannot_be_used_is_named_with_its_python_and_asked_for_once() {
         ),
         ("def decide(:\n", "decide", &["SyntaxError"]),
     ] {
-        let yard = python(&format!("{start}{module}"), function);
+        let function = json!(format!("app:{function}"));
+        let yard = python_of(&format!("{start}{module}"), function);
         yard.fails("a", &FailureKind::ErrorAnswer(1), words);
         yard.fails("b", &FailureKind::ErrorAnswer(1), words);
         assert!(
