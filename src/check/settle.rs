@@ -58,7 +58,7 @@ pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<
 type Settled = (Judgement, Option<Report>);
 
 /// Judges, and puts a reason first where the change edits the rules that it is judged by. Only the effects of such an
-/// edit, and a baseline that could not be asked for, come before that reason.
+/// edit, new items that fail, and a baseline that could not be asked for come before that reason.
 pub(super) fn judge(
     request: &GateRequest,
     config: &Config,
@@ -89,6 +89,8 @@ pub(super) fn judge(
     let reasons = &mut judgement.verdict.reasons;
     let comes_first = |reason: &&Reason| {
         let code = reason.code;
+        // What counts against nothing must not hide an edit.
+        let is_calm = reason.effect.is_none();
         matches!(
             code,
             ReasonCode::BaselineUnreachable
@@ -97,7 +99,8 @@ pub(super) fn judge(
                 | ReasonCode::MeasuredAsBase
                 | ReasonCode::Relabelled
                 | ReasonCode::LeftOut
-        )
+                | ReasonCode::AddedBroken
+        ) && !(is_calm && code == ReasonCode::Relabelled)
     };
     let at = reasons.iter().take_while(comes_first).count();
     reasons.splice(at..at, edits);

@@ -419,7 +419,7 @@ pub(super) fn broken(
     )
 }
 
-/// The sentence for new cases that do not meet the demand for every case.
+/// The sentence for new cases that fail from the start.
 pub(super) fn added_broken(cases: &[String], metric: &str, of_failures: bool) -> String {
     let (are, get, fail) = match cases.len() {
         1 => ("is", "gets", "fails"),

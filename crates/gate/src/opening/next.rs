@@ -187,17 +187,16 @@ fn fine(verdict: &Verdict) -> Phrase {
     if verdict.tells_against(ReasonCode::Relabelled) {
         return Phrase::text("Look at the labels that this change edits.");
     }
-    let Nouns { item, items } = verdict.common_nouns();
+    let items = verdict.common_nouns().items;
     if verdict.tells(ReasonCode::LeftOut) {
         return Phrase::text("Run the gate without ")
             .name("--probe")
             .and(" before this is merged: nothing is said of what was left out.");
     }
     if verdict.tells(ReasonCode::AddedBroken) {
-        return Phrase::text(format!(
-            "Look at what is new: it does not do what is demanded of every {item}, and once this is merged nothing tells of \
-             it any more."
-        ));
+        return Phrase::text(
+            "Look at what is new: it fails from the start, and once this is merged nothing tells of it any more.",
+        );
     }
     if verdict.has_lost_items() {
         return missing(verdict);

@@ -154,3 +154,42 @@ fn a_value_that_is_0_but_for_rounding_has_no_sign() {
         );
     }
 }
+
+#[test]
+fn a_new_item_that_fails_from_the_start_is_told_once_by_what_the_gate_looks_at() {
+    let items = |new: Option<f64>| {
+        let old = ["a", "b", "c"].map(|name| (name, Some(1.0)));
+        old.into_iter().chain(new.map(|value| ("new", Some(value))))
+    };
+    let side = |new| {
+        let mut side = Report::default();
+        for id in ["p.found", "p.ndcg"] {
+            let repeats: Vec<(&str, [Option<f64>; 1])> =
+                items(new).map(|(name, value)| (name, [value])).collect();
+            let repeats = repeats.iter().map(|(name, runs)| (*name, &runs[..]));
+            let mut metric = Metric::mean_of_items(repeats);
+            metric.by_rank = id == "p.ndcg";
+            side.metrics.insert(id.to_owned(), metric);
+        }
+        let names = items(new).map(|(name, _)| (name.to_owned(), String::new()));
+        side.texts = names.collect();
+        side
+    };
+    let told = |new| {
+        let verdict = stored(&Policy::default(), &side(None), &side(Some(new)));
+        assert!(verdict.passed, "{verdict:?}");
+        text(&verdict)
+    };
+    let fails = told(0.0);
+    assert!(
+        fails.starts_with("`new` is new and fails `p.found` in every run"),
+        "{fails}"
+    );
+    assert_eq!(fails.matches("is new").count(), 1, "{fails}");
+    assert!(!told(1.0).contains("is new"));
+    // Of a metric with variants, no value of an item says that it is wrong.
+    let base = suite(5, 0, 0, 1);
+    let more = suite(6, 6, 9, 1);
+    let verdict = stored(&Policy::default(), &base, &more);
+    assert!(!text(&verdict).contains("is new"), "{verdict:?}");
+}
