@@ -61,6 +61,19 @@ fn labels_that_are_corrected_while_the_search_stays_pass_and_are_told() {
 }
 
 #[test]
+fn queries_in_another_order_and_in_another_file_are_the_same() {
+    let project = project(&by_chunk, DETERMINISTIC);
+    base(&project, &|at| ranked(at, Some(1)));
+    let entries: Value = serde_json::from_str(&project.read("golden.yaml")).expect("a list");
+    let mut entries = entries.as_array().expect("a list").clone();
+    entries.reverse();
+    project.write("golden.yaml", &json!(entries).to_string());
+    let (said, judgement) = gate(&project, 0);
+    assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
+    assert!(!said.stdout.contains("queries changed"), "{}", said.stdout);
+}
+
+#[test]
 fn labels_that_are_taken_away_are_told_first_although_nothing_is_worse() {
     let project = project(&by_chunk, DETERMINISTIC);
     base(&project, &|at| ranked(at, Some(1)));
