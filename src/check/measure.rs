@@ -1,6 +1,7 @@
 //! The settings of the base: a change that edits what is measured is also judged by the old settings and checks, on its
 //! own code and its own cases, and the worse verdict counts.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::budget::one_run;
@@ -18,11 +19,83 @@ use kelvin_gate::policy::Effect;
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{ReasonCode, Word};
 use kelvin_run::config;
-use kelvin_run::config::{Config, Edited, Overrides};
+use kelvin_run::config::{Config, Edit, Edited, Overrides};
 use kelvin_system::git::Oid;
 
 /// Settings that change how much is measured, and not what a figure means.
 const OF_EFFORT: [&str; 2] = ["repeats", "fingerprint"];
+
+/// Settings that say where the items are. Where the items are those of the base,
+/// they say nothing else.
+const OF_PLACES: [&str; 5] = [
+    "cases",
+    "scenarios",
+    "retrieval.golden",
+    "retrieval.corpus",
+    "grading.prompts",
+];
+
+/// Whether every item is as the base has it, wherever the change keeps them.
+pub(super) fn has_items_of_the_base(judgement: &Judgement) -> bool {
+    let mut differences = judgement.difference_codes.iter();
+    // Another program, or another version, may make other fingerprints of the same items.
+    let differ = differences.any(|one| {
+        matches!(
+            one,
+            Difference::Cases | Difference::Version { .. } | Difference::NotInReport { .. }
+        )
+    });
+    judgement.base.is_some() && !differ
+}
+
+/// Takes out the edits that leave what is measured as it was: where the items are, if these are the same, and the name
+/// of a file that an evaluator is started by, if what it holds is the same. Returns the commands of such evaluators with
+/// their new ones.
+pub(super) fn leave_out_moves(
+    edits: &mut Vec<Edit>,
+    same_items: bool,
+    config: &Config,
+    request: &GateRequest,
+) -> BTreeMap<String, String> {
+    let mut renamed = BTreeMap::new();
+    edits.retain(|edit| {
+        if OF_PLACES.contains(&edit.key.as_str()) {
+            return !same_items;
+        }
+        let is_command = edit.key.starts_with("results.") && edit.key.ends_with(".run");
+        match (&edit.base, &edit.head) {
+            (Some(base), Some(head))
+                if is_command && names_moved_files((base, head), config, request) =>
+            {
+                renamed.insert(base.clone(), head.clone());
+                false
+            }
+            _ => true,
+        }
+    });
+    renamed
+}
+
+/// Whether two commands differ only in the names of files that hold the same.
+fn names_moved_files((base, head): (&str, &str), config: &Config, request: &GateRequest) -> bool {
+    let (before, after) = (base.split_whitespace(), head.split_whitespace());
+    if before.clone().count() != after.clone().count() {
+        return false;
+    }
+    let mut differing = before.zip(after).filter(|(one, other)| one != other);
+    differing.all(|(one, other)| {
+        // An option may hold the name, as `--config=qa.yaml` does.
+        let (one, other) = match (one.split_once('='), other.split_once('=')) {
+            (Some((key, one)), Some((same, other))) if key == same => (one, other),
+            _ => (one, other),
+        };
+        let [one, other] = [one, other].map(|name| Path::new(name.trim_start_matches("{root}/")));
+        let with = (request.login.as_ref(), &request.hint);
+        let base = baseline::base_files(&config.root, with, &[one]);
+        let base = base.ok().and_then(|(_, mut files)| files.remove(0).ok()?);
+        base.is_some() && base == std::fs::read(config.root.join(other)).ok()
+    })
+}
 
 /// The old settings, and the old files that say what is measured.
 pub(super) struct SettingsBefore {
@@ -45,7 +118,7 @@ pub(super) struct SettingsBefore {
 pub(super) fn of_the_base(
     config: &Config,
     request: &GateRequest,
-    judgement: &Judgement,
+    (judgement, same_items): (&Judgement, bool),
 ) -> Option<SettingsBefore> {
     let (commit, base) = text_of_the_base(config, request)?;
     let with = (request.login.as_ref(), &request.hint);
@@ -53,13 +126,14 @@ pub(super) fn of_the_base(
     let registry = request.check.registry;
     let head_config = registry.configured_by(&head, &config.file).ok()?;
     let (base_config, furnished) = read(registry, &base, config, (commit, with))?;
-    let edits = config::edits(&base_config, &head_config).ok()?;
+    let mut edits = config::edits(&base_config, &head_config).ok()?;
+    let mut measured = edits.remove(&Edited::Measured).unwrap_or_default();
+    let renamed = leave_out_moves(&mut measured, same_items, config, request);
     // In this case the base was asked with the seed of the head.
     let mut differences = judgement.difference_codes.iter();
     let same_seed = differences.any(|one| matches!(one, Difference::BaseRanCasesOfTheHead { .. }));
     let is_covered = |key: &str| OF_EFFORT.contains(&key) || (key == "seed" && same_seed);
-    let mut measured = edits.get(&Edited::Measured).into_iter().flatten();
-    let edits_settings = measured.any(|edit| !is_covered(&edit.key));
+    let edits_settings = measured.iter().any(|edit| !is_covered(&edit.key));
     let (files, mut hindered) = match edited_files(&base_config, config, request) {
         Ok(files) => (files, None),
         Err(error) => {
@@ -80,7 +154,7 @@ pub(super) fn of_the_base(
             ))
         });
     }
-    let text = config::measuring_as(&base, &head)?;
+    let text = config::measuring_as(&base, &head, &renamed)?;
     Some(SettingsBefore {
         commit,
         text,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::rule_files::EditedRule;
+use super::rule_files::{self, EditedRule};
 use super::why::reason;
 use super::{GateRequest, calibrated, measure};
 use crate::baseline::{self, Unknown};
@@ -109,8 +109,12 @@ const CALIBRATION: &str = "calibration of the judges";
 /// A sentence for each part of the configuration that the change edits, and for each file that says what is measured,
 /// compared with the tree of the base commit. Without a base commit there is no sentence; where the base commit could
 /// not be fetched, a sentence says that nobody knows. `is_passed`: whether the change was compared with a report of the
-/// base, and passes.
-pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bool) -> Vec<Reason> {
+/// base, and passes; `same_items`: whether every item is as the base has it, wherever it lies.
+pub(super) fn edited_rules(
+    config: &Config,
+    request: &GateRequest,
+    (is_passed, same_items): (bool, bool),
+) -> Vec<Reason> {
     let with = (request.login.as_ref(), &request.hint);
     let code = match is_passed {
         true => ReasonCode::OwnRules,
@@ -152,7 +156,7 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
         .and_then(|head| registry.configured_by(&head, &config.file));
     let edits = before.zip(head.ok());
     let edits = edits.and_then(|((before, _), head)| config::edits(&before, &head).ok());
-    let Some(edits) = edits else {
+    let Some(mut edits) = edits else {
         // Nobody knows what the old rules say, so that a pass is one under those of the change.
         return vec![warning(
             code,
@@ -163,6 +167,10 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
             ),
         )];
     };
+    if let Some(measured) = edits.get_mut(&Edited::Measured) {
+        measure::leave_out_moves(measured, same_items, config, request);
+    }
+    edits.retain(|_, edits| !edits.is_empty());
     let of_settings = edits.iter().map(|(edited, edits)| {
         let (code, what) = match edited {
             Edited::Baseline => (ReasonCode::EditsRules, "the baseline"),
@@ -180,6 +188,10 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
         .iter()
         .zip(files)
         .filter_map(|((what, path), base)| {
+            // The order of the items, and how they are written, are no edits of them.
+            if same_items && rule_files::is_of_items(what) {
+                return None;
+            }
             let base = base.ok()?;
             let head = std::fs::read(config.root.join(path)).ok()?;
             let Some(base) = base else {

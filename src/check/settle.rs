@@ -67,7 +67,8 @@ pub(super) fn judge(
 ) -> anyhow::Result<Settled> {
     let asked = (request, observer);
     let (mut judgement, base) = settle(asked, config, side)?;
-    as_the_base_measures(asked, config, side, &mut judgement);
+    let same_items = measure::has_items_of_the_base(&judgement);
+    as_the_base_measures(asked, config, side, (&mut judgement, same_items));
     judgement.reproduce = Some(again::reproduction(
         request,
         config,
@@ -83,7 +84,7 @@ pub(super) fn judge(
         true => Vec::new(),
         false => {
             let is_passed = judgement.base.is_some() && judgement.verdict.passed;
-            rules::edited_rules(config, request, is_passed)
+            rules::edited_rules(config, request, (is_passed, same_items))
         }
     };
     let reasons = &mut judgement.verdict.reasons;
@@ -163,12 +164,13 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyho
     Ok((judgement, base))
 }
 
-/// Where a change edits what is measured and passes, judges it by the settings of the base as well.
+/// Where a change edits what is measured and passes, judges it by the settings of the base as well. `same_items`: whether
+/// every item is as the base has it.
 fn as_the_base_measures(
     asked: Asked<'_>,
     config: &Config,
     side: &dyn JudgedSide,
-    judgement: &mut Judgement,
+    (judgement, same_items): (&mut Judgement, bool),
 ) {
     let (request, observer) = asked;
     let may_have_a_base = || {
@@ -178,7 +180,7 @@ fn as_the_base_measures(
     if !judgement.verdict.passed || !may_have_a_base() {
         return;
     }
-    let Some(mut before) = measure::of_the_base(config, request, judgement) else {
+    let Some(mut before) = measure::of_the_base(config, request, (judgement, same_items)) else {
         return;
     };
     if let Some(why) = before.hindered() {

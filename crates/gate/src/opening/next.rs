@@ -145,10 +145,13 @@ fn lacks_what_was_removed(verdict: &Verdict, id: &str, metric: &MetricVerdict) -
     metric.cause == Cause::Missing && turnover.is_some_and(|turnover| turnover.removed > 0)
 }
 
+/// The advice where the settings of the base could not tell what the change edits beside them.
+const ALONE: &str = "Edit what is measured in a change of its own: then both can be judged.";
+
 /// The next step where a verdict is open, and more runs of the same would leave it open.
 fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
     if verdict.tells(ReasonCode::MeasuredAsBase) {
-        return begun.and("Edit what is measured in a change of its own: then both can be judged.");
+        return begun.and(ALONE);
     }
     match gated(verdict).any(|(id, metric)| lacks_what_was_removed(verdict, id, metric)) {
         true => missing(verdict),
@@ -159,6 +162,9 @@ fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
 /// The next step where something could not be measured.
 fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
     let items = verdict.common_nouns().items;
+    if verdict.tells(ReasonCode::MeasuredAsBase) {
+        return begun.and(ALONE);
+    }
     let begun = begun.and("The reasons say what could not be measured.");
     let has_failed = |(id, metric): (&String, &MetricVerdict)| {
         metric.cause == Cause::Incomparable
