@@ -50,6 +50,9 @@ fn labels_that_are_corrected_while_the_search_stays_pass_and_are_told() {
     let told = "edits the labels of 3 of 13 queries; by the labels of the base the verdict is pass";
     let page = project.read("kelvin/gate.md");
     assert!(page.contains(told), "{page}");
+    // The report of the check has the figures by the new labels, which are other ones.
+    let figures = "and the figures are by those of the base: by the labels of the base `retrieval.";
+    assert!(page.contains(figures), "{page}");
     assert!(
         said.stdout.contains("3 of 13 queries were edited"),
         "{}",

@@ -185,7 +185,11 @@ fn calm(judgement: &Judgement) -> String {
     let unseen = unseen.map_or_else(String::new, |types| {
         format!("; this suite cannot see the loss of {types}")
     });
-    format!("{better}{calm}{turned}{unseen}")
+    let labels = match judgement.verdict.tells(ReasonCode::Relabelled) {
+        true => ", by the labels of the base",
+        false => "",
+    };
+    format!("{better}{calm}{labels}{turned}{unseen}")
 }
 
 /// The items that are worse by half of the scale or more although no metric dropped beyond its limit, with the
