@@ -211,8 +211,9 @@ impl Subject<'_> {
                  set `deterministic: true` if nothing varies"
             }
             (OnSuspected::Auto, Some(_)) => {
-                "; without re-runs the limit alone decides (`on_suspected: auto`); `--rerun`, \
-                 `baseline: {repeats: 5}`, or `deterministic: true` if nothing varies, would decide more"
+                "; without re-runs the limit alone decides (`on_suspected: auto`); a gate that \
+                 runs the pipeline (`--rerun`), `baseline: {repeats: 5}`, or `deterministic: true` if nothing varies, \
+                 would decide more"
             }
         }
     }

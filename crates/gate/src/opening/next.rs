@@ -20,7 +20,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
     let worst = judgement.cases.iter().find(|case| case.is_worse());
     let more_would_tell = |begun: Phrase| {
         begun
-            .and("Running the job again, a larger ")
+            .and("Running the pipeline again, a larger ")
             .name("budget")
             .and(format!(", or more {all} would decide."))
     };

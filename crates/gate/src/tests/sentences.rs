@@ -33,7 +33,7 @@ fn a_pass_says_what_is_ruled_out_and_what_could_have_been_seen() {
 fn an_open_verdict_says_what_would_decide_it() {
     let verdict = stored(&Policy::default(), &suite(20, 0, 0, 1), &suite(20, 3, 9, 1));
     insta::assert_snapshot!(text(&verdict), @"
-    `m` fell from 1.0000 to 0.8500 over 20 cases, by 0.1500 (the limit is 0.0500), which noise may explain: it is at most 0.2588; no case was run again; without re-runs the limit alone decides (`on_suspected: auto`); `--rerun`, `baseline: {repeats: 5}`, or `deterministic: true` if nothing varies, would decide more; most of it in `case-00`, `case-01`, `case-02`
+    `m` fell from 1.0000 to 0.8500 over 20 cases, by 0.1500 (the limit is 0.0500), which noise may explain: it is at most 0.2588; no case was run again; without re-runs the limit alone decides (`on_suspected: auto`); a gate that runs the pipeline (`--rerun`), `baseline: {repeats: 5}`, or `deterministic: true` if nothing varies, would decide more; most of it in `case-00`, `case-01`, `case-02`
     ");
     let verdict = stored(&Policy::default(), &suite(4, 0, 0, 1), &suite(4, 1, 1, 1));
     insta::assert_snapshot!(text(&verdict), @"`m` fell from 1.0000 to 0.9722 over 4 cases, by 0.0278 (the limit is 0.0500); a drop of more than 0.0500 is not ruled out: it is at most 0.0733; no case was run again");
