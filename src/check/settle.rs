@@ -304,7 +304,8 @@ fn weigh(
         Baseline::Found(report, provenance) => (&mut **report, &*provenance),
         none => {
             let ending = side.report().run.ending;
-            return Ok(absent::judged(&config.baseline, none, ending));
+            let has_remote = baseline::address(&config.root).is_some();
+            return Ok(absent::judged(&config.baseline, none, (ending, has_remote)));
         }
     };
     let left_out = match asked.0.check.probe {
