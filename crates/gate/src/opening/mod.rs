@@ -63,10 +63,15 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
 
 /// The verdict as it is stored with the run.
 pub fn stored(judgement: &Judgement) -> StoredVerdict {
-    let (_, _, words) = word(judgement);
+    let (tone, _, words) = word(judgement);
+    // A heading stands above its warnings, and a line of the history stands alone.
+    let warning = match (tone, judgement.verdict.verdict, reason(judgement)) {
+        (Tone::Calm, Word::Pass, Some(_)) => ", with a warning",
+        _ => "",
+    };
     StoredVerdict {
         passed: judgement.verdict.passed,
-        words: words.to_owned(),
+        words: format!("{words}{warning}"),
     }
 }
 
