@@ -103,6 +103,9 @@ impl RulesBefore {
     }
 }
 
+/// The name of the files of evaluators in messages.
+const EVALUATOR: &str = "evaluator";
+
 /// The name of the file of calibrations in messages.
 const CALIBRATION: &str = "calibration of the judges";
 
@@ -216,7 +219,61 @@ pub(super) fn edited_rules(
     of_settings
         .chain(of_files)
         .chain(of_checks(config, request))
+        .chain(of_evaluators(config, request))
         .collect()
+}
+
+/// Tells of edits to the files that the command of an evaluator names: what scores may be softer there, and nobody can
+/// tell that from a better pipeline.
+fn of_evaluators(config: &Config, request: &GateRequest) -> Option<Reason> {
+    let commands = config.evaluators();
+    if commands.is_empty() {
+        return None;
+    }
+    let with = (request.login.as_ref(), &request.hint);
+    let (_, against) = baseline::edited(&config.root, with).ok()?;
+    let against = against?;
+    let root = config.root.canonicalize().ok()?;
+    let top = against.top.canonicalize().ok()?;
+    let below = root.strip_prefix(&top).ok()?;
+    let is_named = |path: &Path| {
+        commands.iter().any(|command| {
+            // The tests of a folder score, and any other folder may be that of the pipeline.
+            let takes_folders = command.contains("pytest");
+            let mut words = command.split_whitespace();
+            words.any(|word| {
+                let word = word.split_once('=').map_or(word, |(_, value)| value);
+                let word = word.split("::").next().unwrap_or_default();
+                let word = word.trim_matches(['"', '\'', '/']);
+                let word = word.trim_start_matches("{root}/").trim_start_matches("./");
+                let named = below.join(word);
+                let is_word = !word.is_empty() && word != ".";
+                is_word && (path == named || takes_folders && path.starts_with(named))
+            })
+        })
+    };
+    // A file that is new, gone or has another name now is told by the items that it scores, or by the edited command.
+    let is_edited = |path: &Path| {
+        let name = path.strip_prefix(below).unwrap_or(path);
+        let base = baseline::base_files(&config.root, with, &[name]);
+        let base = base.ok().and_then(|(_, mut files)| files.remove(0).ok()?);
+        base.is_some() && top.join(path).is_file()
+    };
+    let edited = against.changed.iter();
+    let edited = edited.filter(|path| is_named(path) && is_edited(path));
+    let edited: Vec<EditedRule> = edited
+        .map(|path| EditedRule {
+            what: EVALUATOR,
+            path: path.clone(),
+        })
+        .collect();
+    (!edited.is_empty()).then(|| {
+        let text = format!(
+            "this change edits the {EVALUATOR} {}: whether it scores as before is not known",
+            measure::named(&edited)
+        );
+        warning(ReasonCode::EditsMeasure, &text)
+    })
 }
 
 /// Tells of edits to files that a check reads or runs without a setting that names them.
