@@ -5,7 +5,7 @@ use crate::answers::ChangedAnswers;
 use crate::approval::{Approval, State};
 use crate::changes::CaseChange;
 use crate::policy::Attention;
-use crate::verdict::{Cause, MetricVerdict, ReasonCode, Verdict, Word};
+use crate::verdict::{BrokenCase, Cause, MetricVerdict, ReasonCode, Verdict, Word};
 use kelvin_page::Phrase;
 use kelvin_record::{Nouns, probe_of};
 
@@ -45,16 +45,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
                 ),
                 None => fine(verdict),
             },
-            Some(broken) => {
-                let Nouns { item, items } = verdict.nouns_of(&broken.metric);
-                Phrase::text(format!("Look at {item} "))
-                .name(&broken.case)
-                .and(format!(": it may have broken, and a mean over all {items} hides one. Where the same input always gets the same answer, "))
-                .name("gate: {deterministic: true}")
-                .and(" decides; else ")
-                .name("baseline: {repeats: 5}")
-                .and(" tells what is usual on the base.")
-            }
+            Some(broken) => may_have_broken(verdict, broken),
         },
         (Word::Unaffected, _) => Phrase::text("Nothing to do."),
         // Where the baseline is turned off, no source was asked.
@@ -84,6 +75,13 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             let begun = worst.map_or_else(Phrase::default, |case| look(judgement, case).and(" "));
             undecided_by_runs(verdict, begun)
         }
+        // More runs of the change alone would find the same again.
+        (Word::Inconclusive, Some(_)) if verdict.tells(ReasonCode::DoubtfulCases) => {
+            match verdict.broken_cases.first() {
+                Some(broken) => may_have_broken(verdict, broken),
+                None => more_would_tell(Phrase::default()),
+            }
+        }
         (Word::Inconclusive, Some(case)) => {
             let begun = Phrase::text("It may be noise. ").then(look(judgement, case));
             more_would_tell(begun.and(" "))
@@ -97,6 +95,18 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
         (_, None) => beside_figures(verdict)
             .unwrap_or_else(|| Phrase::text("The table shows which metric fails the gate.")),
     }
+}
+
+/// The next step where a case may have broken, and what is usual on the base is not known well enough to say so.
+fn may_have_broken(verdict: &Verdict, broken: &BrokenCase) -> Phrase {
+    let Nouns { item, items } = verdict.nouns_of(&broken.metric);
+    Phrase::text(format!("Look at {item} "))
+        .name(&broken.case)
+        .and(format!(": it may have broken, and a mean over all {items} hides one. Where the same input always gets the same answer, "))
+        .name("gate: {deterministic: true}")
+        .and(" decides; else ")
+        .name("baseline: {repeats: 5}")
+        .and(" tells what is usual on the base.")
 }
 
 /// The next step where no metric fails the gate, so that no table can show which one.
@@ -284,10 +294,10 @@ const fn decision(approval: &Approval) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Turnover;
-    use crate::opening::word;
+    use crate::compare::{Change, Turnover};
+    use crate::opening::{stored, word};
     use crate::policy::Effect;
-    use crate::verdict::{BrokenCase, CellCounts, Reason};
+    use crate::verdict::{CellCounts, Reason};
     use kelvin_page::Tone;
 
     fn passed(code: ReasonCode) -> Verdict {
@@ -380,7 +390,46 @@ mod tests {
         );
         // What failed may succeed in the next run.
         let step = said(open_for_what_is_missing()).1;
-        assert!(step.starts_with("Running the job again"), "{step}");
+        assert!(step.starts_with("Running the pipeline again"), "{step}");
+    }
+
+    #[test]
+    fn what_is_usual_on_the_base_is_asked_for_where_more_runs_of_the_change_find_the_same() {
+        let mut verdict = passed(ReasonCode::DoubtfulCases);
+        verdict.verdict = Word::Inconclusive;
+        verdict.broken_cases = vec![BrokenCase {
+            case: "alder".to_owned(),
+            metric: "retrieval.found".to_owned(),
+            certain: false,
+            bad: 20,
+            runs: 20,
+            valueless: false,
+        }];
+        let mut judgement = Judgement::without_base(verdict, Vec::new());
+        judgement.cases = vec![CaseChange {
+            case: "alder".to_owned(),
+            metric: "retrieval.found".to_owned(),
+            change: Change::Regression,
+            base: Some(1.0),
+            head: Some(0.0),
+            flipped: Vec::new(),
+            variants: Vec::new(),
+            not_comparable: 0,
+        }];
+        let step = next(&judgement).show(|_, name| format!("`{name}`"));
+        assert!(step.contains("`baseline: {repeats: 5}` tells"), "{step}");
+    }
+
+    #[test]
+    fn what_is_kept_of_a_pass_says_that_a_warning_stood_below_it() {
+        let words = |verdict| stored(&Judgement::without_base(verdict, Vec::new())).words;
+        let mut calm = Verdict::without_base(Word::Pass, Effect::Warn, "");
+        calm.reasons.clear();
+        assert_eq!(words(calm), "pass");
+        assert_eq!(
+            words(passed(ReasonCode::EditsMeasure)),
+            "pass, with a warning"
+        );
     }
 
     #[test]
