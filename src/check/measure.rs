@@ -25,15 +25,8 @@ use kelvin_system::git::Oid;
 /// Settings that change how much is measured, and not what a figure means.
 const OF_EFFORT: [&str; 2] = ["repeats", "fingerprint"];
 
-/// Settings that say where the items are. Where the items are those of the base,
-/// they say nothing else.
-const OF_PLACES: [&str; 5] = [
-    "cases",
-    "scenarios",
-    "retrieval.golden",
-    "retrieval.corpus",
-    "grading.prompts",
-];
+/// The last parts of the settings that say where items are. Where the items are those of the base, they say nothing else.
+const OF_PLACES: [&str; 5] = ["cases", "scenarios", "golden", "corpus", "prompts"];
 
 /// Whether every item is as the base has it, wherever the change keeps them.
 pub(super) fn has_items_of_the_base(judgement: &Judgement) -> bool {
@@ -59,14 +52,15 @@ pub(super) fn leave_out_moves(
 ) -> BTreeMap<String, String> {
     let mut renamed = BTreeMap::new();
     edits.retain(|edit| {
-        if OF_PLACES.contains(&edit.key.as_str()) {
-            return !same_items;
-        }
-        let is_command = edit.key.starts_with("results.") && edit.key.ends_with(".run");
-        match (&edit.base, &edit.head) {
-            (Some(base), Some(head))
-                if is_command && names_moved_files((base, head), config, request) =>
-            {
+        let (Some(base), Some(head)) = (&edit.base, &edit.head) else {
+            return true;
+        };
+        let path: Vec<&str> = edit.key.split('.').collect();
+        match path.as_slice() {
+            // Such a setting stands at the top of the file or of a section; a check, or a model, may have any name.
+            ["models", _] => true,
+            [place] | [_, place] if OF_PLACES.contains(place) => !same_items,
+            [.., "run"] if names_moved_files((base, head), config, request) => {
                 renamed.insert(base.clone(), head.clone());
                 false
             }
