@@ -211,7 +211,7 @@ fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>
     if let Content::Map(_) = &tree.content {
         let map = Problem::new(
             tree.at.clone(),
-            "the file has no list of queries, but one mapping",
+            "`queries` must be a list, each entry a mapping, found one mapping",
         );
         return Err(vec![map.help(format!(
             "{FORM}; of `queries` and `relevant_docs` by id, as LlamaIndex writes them, take an entry for each id"

@@ -220,6 +220,6 @@ fn judgements_without_questions_and_one_mapping_are_refused_with_what_to_write_i
     }
     assert!(!judgements.contains("unknown key"), "{judgements}");
     let mapping = refusal("{queries: {q1: Which?}, relevant_docs: {q1: [d1]}}");
-    assert!(mapping.contains("but one mapping"), "{mapping}");
+    assert!(mapping.contains("found one mapping"), "{mapping}");
     assert!(mapping.contains("take an entry for each id"), "{mapping}");
 }
