@@ -9,10 +9,14 @@ use kelvin_record::Ending;
 use kelvin_record::settings::{BaselineSettings, FailOrWarn};
 use kelvin_system::git::Closed;
 
-/// The judgement of a change without a baseline: there is no baseline, its source could not be reached, or baselines
-/// are turned off. `ending`: how the run of the change ended; a run that measured nothing never passes, whether there
-/// is a baseline or not.
-pub(super) fn judged(settings: &BaselineSettings, found: &Baseline, ending: Ending) -> Judgement {
+/// The judgement of a change without a baseline: there is none, it could not be asked for, or it is turned off.
+/// `ending`: how the run of the change ended; a run that measured nothing never passes, whether there is a baseline or
+/// not. `has_remote`: whether the repository has a remote, to which a baseline can be pushed.
+pub(super) fn judged(
+    settings: &BaselineSettings,
+    found: &Baseline,
+    (ending, has_remote): (Ending, bool),
+) -> Judgement {
     if ending == Ending::Failed {
         let (tried, base) = match found {
             Baseline::Unreachable(tried) => (
@@ -48,6 +52,9 @@ pub(super) fn judged(settings: &BaselineSettings, found: &Baseline, ending: Endi
                 .any(|tried| tried.why == Closed::Absent.to_string());
             let makes_one = match is_outside {
                 true => "`--baseline` names the report of another version",
+                false if !has_remote => {
+                    "`kelvin baseline save --local` on the base branch makes one"
+                }
                 false => "`kelvin baseline save` on the base branch makes one",
             };
             let verdict = Verdict::without_base(
@@ -111,8 +118,12 @@ mod tests {
                 ..BaselineSettings::default()
             };
             let found = vec![tried(Source::Branch, Some("timed out"))];
-            let verdict =
-                judged(&settings, &Baseline::Unreachable(found), Ending::Complete).verdict;
+            let verdict = judged(
+                &settings,
+                &Baseline::Unreachable(found),
+                (Ending::Complete, true),
+            )
+            .verdict;
             assert_eq!(
                 (verdict.verdict, verdict.passed),
                 (Word::BaselineUnreachable, passed)
@@ -133,9 +144,9 @@ mod tests {
             Baseline::None(tried()),
             Baseline::Unreachable(tried()),
         ] {
-            let verdict = judged(&settings, &found, Ending::Failed).verdict;
+            let verdict = judged(&settings, &found, (Ending::Failed, true)).verdict;
             assert_eq!((verdict.verdict, verdict.passed), (Word::Unmeasured, false));
-            let verdict = judged(&settings, &found, Ending::Complete).verdict;
+            let verdict = judged(&settings, &found, (Ending::Complete, true)).verdict;
             assert!(verdict.passed, "{found:?}");
         }
     }

@@ -6,7 +6,7 @@ use super::asked::{self, AskedProbe};
 use super::{CheckMode, CheckRequest, compute, harmless};
 use crate::registry::{Registry, overrides_naming};
 use kelvin_base::exit::{Finding, Misuse};
-use kelvin_base::notice::Notice;
+use kelvin_base::notice::{Code, Notice};
 use kelvin_run::config::Config;
 
 /// The problems of a configuration and its items.
@@ -16,7 +16,9 @@ pub(crate) struct Linted {
     pub(crate) read: Vec<String>,
     /// The notices that a run would show as well.
     pub(crate) notices: Vec<Notice>,
-    /// Why the configuration cannot be run; several reasons if they were found independently.
+    /// Whether it configures no probe, and says how a finished report is judged.
+    pub(crate) judges_only: bool,
+    /// Why the configuration cannot be run; several reasons where they were found independently.
     pub(crate) problems: Vec<anyhow::Error>,
 }
 
@@ -77,6 +79,13 @@ impl Linted {
             ..CheckRequest::new(registry)
         };
         let config = registry.configured(&request.overrides)?;
+        let mut kinds = registry.kinds().iter();
+        if kinds.all(|kind| !config.configures(kind.name())) {
+            self.judges_only = true;
+            self.read
+                .push("no probe: it judges finished reports, by `kelvin gate --report`".to_owned());
+            return Ok(());
+        }
         let mut sides = Vec::new();
         // The items of one probe are independent of those of another, so all are read.
         for kind in asked::kinds(&config, &request)? {
@@ -105,21 +114,21 @@ impl Linted {
         let items = sides.iter().flat_map(|side| side.items.files()).collect();
         self.notices.extend(harmless::doubtful(&config, items));
         self.notices.extend(compute::same_service_notice(&config));
+        self.notices.extend(too_few_runs(&config));
         self.notices.sort();
-        self.problems.extend(too_few_runs(&config));
         Ok(())
     }
 }
 
-/// The problem of a probe that needs more runs of each item than are configured: it would have no figure at all.
-fn too_few_runs(config: &Config) -> Option<anyhow::Error> {
+/// A notice where a probe asks for more runs of each item than a check makes, so that it has no figure there.
+fn too_few_runs(config: &Config) -> Option<Notice> {
     let (wanted, made) = (config.live_runs()?, config.repeats);
     if wanted <= made {
         return None;
     }
-    let what = format!(
-        "the quality score wants {wanted} live runs of each case, and `repeats` is {made}: no case would have a score"
+    let text = format!(
+        "the quality score wants {wanted} live runs of each case, and `repeats` is {made}: only `kelvin gate veritas`, which \
+         makes as many, would score a case; else set `repeats: {wanted}`, or `live_runs: {made}` under `quality`"
     );
-    let help = format!("set `repeats: {wanted}`, or `live_runs: {made}` under `quality`");
-    Some(Misuse::new(what).help(help).into())
+    Some(Notice::new(Code::Insufficient, text))
 }

@@ -1,6 +1,7 @@
 //! Judges a change by the settings of the base as well: if the change edits the definition of what is measured, its
 //! code and its cases are also measured with the old settings and checks, and the worse verdict counts.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::budget::one_run;
@@ -18,13 +19,79 @@ use kelvin_gate::policy::Effect;
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{ReasonCode, Word};
 use kelvin_run::config;
-use kelvin_run::config::{Config, Edited, Overrides};
+use kelvin_run::config::{Config, Edit, Edited, Overrides};
 use kelvin_system::git::Oid;
 
 /// Settings that change how much is measured, but not the meaning of a figure.
 const OF_EFFORT: [&str; 2] = ["repeats", "fingerprint"];
 
-/// The old settings, and the old versions of the files that define what is measured.
+/// The last parts of the settings that say where items are. Where the items are those of the base, they say nothing else.
+const OF_PLACES: [&str; 5] = ["cases", "scenarios", "golden", "corpus", "prompts"];
+
+/// Whether every item is as the base has it, wherever the change keeps them.
+pub(super) fn has_items_of_the_base(judgement: &Judgement) -> bool {
+    let mut differences = judgement.difference_codes.iter();
+    // Another program, or another version, may make other fingerprints of the same items.
+    let differ = differences.any(|one| {
+        matches!(
+            one,
+            Difference::Cases | Difference::Version { .. } | Difference::NotInReport { .. }
+        )
+    });
+    judgement.base.is_some() && !differ
+}
+
+/// Takes out the edits that leave what is measured as it was: where the items are, if these are the same, and the name
+/// of a file that an evaluator is started by, if what it holds is the same. Returns the commands of such evaluators with
+/// their new ones.
+pub(super) fn leave_out_moves(
+    edits: &mut Vec<Edit>,
+    same_items: bool,
+    config: &Config,
+    request: &GateRequest,
+) -> BTreeMap<String, String> {
+    let mut renamed = BTreeMap::new();
+    edits.retain(|edit| {
+        let (Some(base), Some(head)) = (&edit.base, &edit.head) else {
+            return true;
+        };
+        let path: Vec<&str> = edit.key.split('.').collect();
+        match path.as_slice() {
+            // Such a setting stands at the top of the file or of a section; a check, or a model, may have any name.
+            ["models", _] => true,
+            [place] | [_, place] if OF_PLACES.contains(place) => !same_items,
+            [.., "run"] if names_moved_files((base, head), config, request) => {
+                renamed.insert(base.clone(), head.clone());
+                false
+            }
+            _ => true,
+        }
+    });
+    renamed
+}
+
+/// Whether two commands differ only in the names of files that hold the same.
+fn names_moved_files((base, head): (&str, &str), config: &Config, request: &GateRequest) -> bool {
+    let (before, after) = (base.split_whitespace(), head.split_whitespace());
+    if before.clone().count() != after.clone().count() {
+        return false;
+    }
+    let mut differing = before.zip(after).filter(|(one, other)| one != other);
+    differing.all(|(one, other)| {
+        // An option may hold the name, as `--config=qa.yaml` does.
+        let (one, other) = match (one.split_once('='), other.split_once('=')) {
+            (Some((key, one)), Some((same, other))) if key == same => (one, other),
+            _ => (one, other),
+        };
+        let [one, other] = [one, other].map(|name| Path::new(name.trim_start_matches("{root}/")));
+        let with = (request.login.as_ref(), &request.hint);
+        let base = baseline::base_files(&config.root, with, &[one]);
+        let base = base.ok().and_then(|(_, mut files)| files.remove(0).ok()?);
+        base.is_some() && base == std::fs::read(config.root.join(other)).ok()
+    })
+}
+
+/// The old settings, and the old files that say what is measured.
 pub(super) struct SettingsBefore {
     /// The commit of the base.
     commit: Oid,
@@ -45,7 +112,7 @@ pub(super) struct SettingsBefore {
 pub(super) fn of_the_base(
     config: &Config,
     request: &GateRequest,
-    judgement: &Judgement,
+    (judgement, same_items): (&Judgement, bool),
 ) -> Option<SettingsBefore> {
     let (commit, base) = text_of_the_base(config, request)?;
     let with = (request.login.as_ref(), &request.hint);
@@ -53,13 +120,14 @@ pub(super) fn of_the_base(
     let registry = request.check.registry;
     let head_config = registry.configured_by(&head, &config.file).ok()?;
     let (base_config, furnished) = read(registry, &base, config, (commit, with))?;
-    let edits = config::edits(&base_config, &head_config).ok()?;
-    // If the base was run on the cases of the head, it was run with the seed of the head.
+    let mut edits = config::edits(&base_config, &head_config).ok()?;
+    let mut measured = edits.remove(&Edited::Measured).unwrap_or_default();
+    let renamed = leave_out_moves(&mut measured, same_items, config, request);
+    // In this case the base was asked with the seed of the head.
     let mut differences = judgement.difference_codes.iter();
     let same_seed = differences.any(|one| matches!(one, Difference::BaseRanCasesOfTheHead { .. }));
     let is_covered = |key: &str| OF_EFFORT.contains(&key) || (key == "seed" && same_seed);
-    let mut measured = edits.get(&Edited::Measured).into_iter().flatten();
-    let edits_settings = measured.any(|edit| !is_covered(&edit.key));
+    let edits_settings = measured.iter().any(|edit| !is_covered(&edit.key));
     let (files, mut hindered) = match edited_files(&base_config, config, request) {
         Ok(files) => (files, None),
         Err(error) => {
@@ -80,7 +148,7 @@ pub(super) fn of_the_base(
             ))
         });
     }
-    let text = config::measuring_as(&base, &head)?;
+    let text = config::measuring_as(&base, &head, &renamed)?;
     Some(SettingsBefore {
         commit,
         text,

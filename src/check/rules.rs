@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::rule_files::EditedRule;
+use super::rule_files::{self, EditedRule};
 use super::why::reason;
 use super::{GateRequest, calibrated, measure};
 use crate::baseline::{self, Unknown};
@@ -103,14 +103,21 @@ impl RulesBefore {
     }
 }
 
+/// The name of the files of evaluators in messages.
+const EVALUATOR: &str = "evaluator";
+
 /// The name of the file of calibrations in messages.
 const CALIBRATION: &str = "calibration of the judges";
 
-/// A sentence for each part of the configuration that the change edits, and for each edited file that defines what is
-/// measured, compared with the base commit. Without a base commit there is no sentence; if the base commit could not be
-/// fetched, a sentence says that nobody knows. `is_passed`: whether the change was compared with a report of the base,
-/// and passes.
-pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bool) -> Vec<Reason> {
+/// A sentence for each part of the configuration that the change edits, and for each file that says what is measured,
+/// compared with the tree of the base commit. Without a base commit there is no sentence; where the base commit could
+/// not be fetched, a sentence says that nobody knows. `is_passed`: whether the change was compared with a report of the
+/// base, and passes; `same_items`: whether every item is as the base has it, wherever it lies.
+pub(super) fn edited_rules(
+    config: &Config,
+    request: &GateRequest,
+    (is_passed, same_items): (bool, bool),
+) -> Vec<Reason> {
     let with = (request.login.as_ref(), &request.hint);
     let code = match is_passed {
         true => ReasonCode::OwnRules,
@@ -152,8 +159,8 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
         .and_then(|head| registry.configured_by(&head, &config.file));
     let edits = before.zip(head.ok());
     let edits = edits.and_then(|((before, _), head)| config::edits(&before, &head).ok());
-    let Some(edits) = edits else {
-        // Nobody knows the old rules, so a pass only means a pass by the rules of the change.
+    let Some(mut edits) = edits else {
+        // Nobody knows what the old rules say, so that a pass is one under those of the change.
         return vec![warning(
             code,
             &format!(
@@ -163,6 +170,10 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
             ),
         )];
     };
+    if let Some(measured) = edits.get_mut(&Edited::Measured) {
+        measure::leave_out_moves(measured, same_items, config, request);
+    }
+    edits.retain(|_, edits| !edits.is_empty());
     let of_settings = edits.iter().map(|(edited, edits)| {
         let (code, what) = match edited {
             Edited::Baseline => (ReasonCode::EditsRules, "the baseline"),
@@ -180,6 +191,10 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
         .iter()
         .zip(files)
         .filter_map(|((what, path), base)| {
+            // The order of the items, and how they are written, are no edits of them.
+            if same_items && rule_files::is_of_items(what) {
+                return None;
+            }
             let base = base.ok()?;
             let head = std::fs::read(config.root.join(path)).ok()?;
             let Some(base) = base else {
@@ -204,10 +219,64 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
     of_settings
         .chain(of_files)
         .chain(of_checks(config, request))
+        .chain(of_evaluators(config, request))
         .collect()
 }
 
-/// Reports edits of files that a check reads or runs although no setting names them.
+/// Tells of edits to the files that the command of an evaluator names: what scores may be softer there, and nobody can
+/// tell that from a better pipeline.
+fn of_evaluators(config: &Config, request: &GateRequest) -> Option<Reason> {
+    let commands = config.evaluators();
+    if commands.is_empty() {
+        return None;
+    }
+    let with = (request.login.as_ref(), &request.hint);
+    let (_, against) = baseline::edited(&config.root, with).ok()?;
+    let against = against?;
+    let root = config.root.canonicalize().ok()?;
+    let top = against.top.canonicalize().ok()?;
+    let below = root.strip_prefix(&top).ok()?;
+    let is_named = |path: &Path| {
+        commands.iter().any(|command| {
+            // The tests of a folder score, and any other folder may be that of the pipeline.
+            let takes_folders = command.contains("pytest");
+            let mut words = command.split_whitespace();
+            words.any(|word| {
+                let word = word.split_once('=').map_or(word, |(_, value)| value);
+                let word = word.split("::").next().unwrap_or_default();
+                let word = word.trim_matches(['"', '\'', '/']);
+                let word = word.trim_start_matches("{root}/").trim_start_matches("./");
+                let named = below.join(word);
+                let is_word = !word.is_empty() && word != ".";
+                is_word && (path == named || takes_folders && path.starts_with(named))
+            })
+        })
+    };
+    // A file that is new, gone or has another name now is told by the items that it scores, or by the edited command.
+    let is_edited = |path: &Path| {
+        let name = path.strip_prefix(below).unwrap_or(path);
+        let base = baseline::base_files(&config.root, with, &[name]);
+        let base = base.ok().and_then(|(_, mut files)| files.remove(0).ok()?);
+        base.is_some() && top.join(path).is_file()
+    };
+    let edited = against.changed.iter();
+    let edited = edited.filter(|path| is_named(path) && is_edited(path));
+    let edited: Vec<EditedRule> = edited
+        .map(|path| EditedRule {
+            what: EVALUATOR,
+            path: path.clone(),
+        })
+        .collect();
+    (!edited.is_empty()).then(|| {
+        let text = format!(
+            "this change edits the {EVALUATOR} {}: whether it scores as before is not known",
+            measure::named(&edited)
+        );
+        warning(ReasonCode::EditsMeasure, &text)
+    })
+}
+
+/// Tells of edits to files that a check reads or runs without a setting that names them.
 fn of_checks(config: &Config, request: &GateRequest) -> Vec<Reason> {
     let found = match measure::edited_files(config, config, request) {
         Ok(found) => found.files,

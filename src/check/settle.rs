@@ -57,8 +57,8 @@ pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<
 /// The judgement, and the base if it was measured for this judgement, in part or as a whole.
 type Settled = (Judgement, Option<Report>);
 
-/// Judges, and puts a reason first if the change edits the rules by which it is judged. Only two kinds of reasons come
-/// before it: the effects of such an edit, and a baseline source that could not be reached.
+/// Judges, and puts a reason first where the change edits the rules that it is judged by. Only the effects of such an
+/// edit, new items that fail, and a baseline that could not be asked for come before that reason.
 pub(super) fn judge(
     request: &GateRequest,
     config: &Config,
@@ -67,7 +67,8 @@ pub(super) fn judge(
 ) -> anyhow::Result<Settled> {
     let asked = (request, observer);
     let (mut judgement, base) = settle(asked, config, side)?;
-    as_the_base_measures(asked, config, side, &mut judgement);
+    let same_items = measure::has_items_of_the_base(&judgement);
+    as_the_base_measures(asked, config, side, (&mut judgement, same_items));
     judgement.reproduce = Some(again::reproduction(
         request,
         config,
@@ -83,12 +84,14 @@ pub(super) fn judge(
         true => Vec::new(),
         false => {
             let is_passed = judgement.base.is_some() && judgement.verdict.passed;
-            rules::edited_rules(config, request, is_passed)
+            rules::edited_rules(config, request, (is_passed, same_items))
         }
     };
     let reasons = &mut judgement.verdict.reasons;
     let comes_first = |reason: &&Reason| {
         let code = reason.code;
+        // What counts against nothing must not hide an edit.
+        let is_calm = reason.effect.is_none();
         matches!(
             code,
             ReasonCode::BaselineUnreachable
@@ -97,7 +100,8 @@ pub(super) fn judge(
                 | ReasonCode::MeasuredAsBase
                 | ReasonCode::Relabelled
                 | ReasonCode::LeftOut
-        )
+                | ReasonCode::AddedBroken
+        ) && !(is_calm && code == ReasonCode::Relabelled)
     };
     let at = reasons.iter().take_while(comes_first).count();
     reasons.splice(at..at, edits);
@@ -161,12 +165,13 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyho
     Ok((judgement, base))
 }
 
-/// If a change edits the definition of what is measured and passes, judges it by the settings of the base as well.
+/// Where a change edits what is measured and passes, judges it by the settings of the base as well. `same_items`: whether
+/// every item is as the base has it.
 fn as_the_base_measures(
     asked: Asked<'_>,
     config: &Config,
     side: &dyn JudgedSide,
-    judgement: &mut Judgement,
+    (judgement, same_items): (&mut Judgement, bool),
 ) {
     let (request, observer) = asked;
     let may_have_a_base = || {
@@ -176,7 +181,7 @@ fn as_the_base_measures(
     if !judgement.verdict.passed || !may_have_a_base() {
         return;
     }
-    let Some(mut before) = measure::of_the_base(config, request, judgement) else {
+    let Some(mut before) = measure::of_the_base(config, request, (judgement, same_items)) else {
         return;
     };
     if let Some(why) = before.hindered() {
@@ -300,7 +305,8 @@ fn weigh(
         Baseline::Found(report, provenance) => (&mut **report, &*provenance),
         none => {
             let ending = side.report().run.ending;
-            return Ok(absent::judged(&config.baseline, none, ending));
+            let has_remote = baseline::address(&config.root).is_some();
+            return Ok(absent::judged(&config.baseline, none, (ending, has_remote)));
         }
     };
     let left_out = match asked.0.check.probe {

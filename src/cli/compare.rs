@@ -62,6 +62,7 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     let base = check::side(registry, &args.base, &args.config)?;
     let head = check::side(registry, &args.head, &args.config)?;
     let is_foreign = base.is_foreign || head.is_foreign;
+    let is_evaluation = base.report.is_evaluation() || head.report.is_evaluation();
     let (provenance, mut notices) = (base.provenance, base.notices);
     notices.extend(head.notices);
     let notices = notices
@@ -120,7 +121,7 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     let text = match args.format {
         CompareFormat::Text => {
             judgement.terminal(AnswersShown::by_flag(args.all))
-                + &next(args, &judgement, is_foreign)
+                + &next(args, &judgement, (is_foreign, is_evaluation))
         }
         CompareFormat::Markdown => comment::alone(&head, &judgement, Path::new("kelvin")),
         CompareFormat::Json => serde_json::to_string_pretty(&judgement)? + "\n",
@@ -129,24 +130,32 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     Ok(Exit::Passed)
 }
 
-/// The next step after a comparison. `is_foreign`: whether a side is the file of another evaluator, for which only a
-/// configuration makes re-runs possible.
-fn next(args: &CompareArgs, judgement: &Judgement, is_foreign: bool) -> String {
+/// The next step after a comparison. `is_foreign`: whether a side is the file of an evaluator, which only a configuration can
+/// have run again; `is_evaluation`: whether a side is made of a file of hits, which nothing can run again.
+fn next(
+    args: &CompareArgs,
+    judgement: &Judgement,
+    (is_foreign, is_evaluation): (bool, bool),
+) -> String {
     let again = |command| Again::kelvin(command).config(&args.config);
-    let source = judgement.base.as_ref().map(|base| base.source);
-    match judgement.verdict.verdict {
-        _ if is_foreign && !args.config.exists() => again("init").next(),
-        Word::Inconclusive if is_foreign => again("gate").next(),
-        Word::Pass | Word::Unaffected => again("history").next(),
-        // The Markdown page names every case with both answers.
-        Word::Regression | Word::PendingApproval => again("compare")
+    // The Markdown page names every case with both answers.
+    let shown = || {
+        again("compare")
             .word("--format=markdown")
             .switch("--strict", args.strict)
             .switch("--strict-chunker-version", args.strict_chunker_version)
             .word(&args.base)
             .word(&args.head)
-            .next(),
-        // The gate can run doubtful cases again. Its base can be a file, but not a run of the history.
+            .next()
+    };
+    let source = judgement.base.as_ref().map(|base| base.source);
+    match judgement.verdict.verdict {
+        Word::Inconclusive | Word::Unmeasured if is_evaluation => shown(),
+        _ if is_foreign && !args.config.exists() => again("init").next(),
+        Word::Inconclusive if is_foreign => again("gate").next(),
+        Word::Pass | Word::Unaffected => again("history").next(),
+        Word::Regression | Word::PendingApproval => shown(),
+        // The gate runs cases again that may be noise. Its base can be a file, but not a run of the history.
         Word::Inconclusive if source == Some(Source::File) => {
             let file = args.base.strip_prefix("file:").unwrap_or(&args.base);
             again("gate").flag("--baseline", file).next()

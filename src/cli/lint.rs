@@ -90,6 +90,7 @@ fn page(linted: &[(&Path, Linted)]) -> String {
         .map(|(file, _)| *file)
         .collect();
     page + &match (&*wrong, linted) {
+        ([], [(_, linted), ..]) if linted.judges_only => String::new(),
         ([], [(file, _), ..]) => Again::kelvin("check").config(file).next(),
         ([only], _) if *only == Path::new("kelvin.yaml") => Again::kelvin("lint").next_when(MENDED),
         (wrong, _) => wrong

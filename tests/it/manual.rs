@@ -215,6 +215,28 @@ fn lint_takes_the_configuration_as_the_other_commands_do() {
 }
 
 #[test]
+fn lint_refuses_nothing_that_only_judges_reports_or_that_veritas_runs_often_enough() {
+    let project = Project::new(CONSTANT);
+    let config = project.read("kelvin.yaml");
+    project.write("judging.yaml", "gate: {max_drop: 0.1}\nbaseline: {}\n");
+    let said = project.kelvin(&["lint", "judging.yaml"]).expect(0);
+    assert!(
+        said.stdout.contains("kelvin gate --report"),
+        "{}",
+        said.stdout
+    );
+    assert!(!said.stdout.contains("next: "), "{}", said.stdout);
+    let quality = "quality: {contract: {decision: string}}\n";
+    project.write("kelvin.yaml", &format!("{config}{quality}"));
+    let said = project.kelvin(&["lint"]).expect(0);
+    assert!(
+        said.stdout.contains("kelvin gate veritas"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
 fn a_misspelt_section_is_told_once_and_nothing_is_missing_for_it() {
     let project = Project::new(CONSTANT);
     let section = "{run: \"sh pipeline.sh {input} {output}\", golden: golden.yaml}\n";

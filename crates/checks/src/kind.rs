@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::config::ChecksSettings;
+use super::config::{ChecksSettings, ScenarioSource};
 use super::figures::figures;
 use super::judging::{JudgedCheck, Judging};
 use super::record::{ChecksBasis, ChecksSection, ScenarioAnswer, ScenarioReader};
 use super::rule_files::RuleFiles;
-use super::scenario::Scenario;
+use super::scenario::{self, Scenario};
 use super::scenarios::{self, Scenarios};
 use super::services::Trouble;
 use super::target::ScenarioTarget;
@@ -41,7 +41,11 @@ impl Kind for ChecksKind {
         let settings: &ChecksSettings = config
             .settings()
             .expect("a kind reads the items of a configuration that asks for it");
-        let scenarios = scenarios::read((&config.root, config.other_rules()), settings)?;
+        let rules = match &settings.source {
+            ScenarioSource::File(name) => scenario::of_the_rules(config, name),
+            ScenarioSource::Cases(_) | ScenarioSource::Alone => None,
+        };
+        let scenarios = scenarios::read((&config.root, rules.as_deref()), settings)?;
         Ok(Box::new(ScenariosToRun {
             config,
             settings,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,6 +13,7 @@ use kelvin_base::decode;
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::{Code, Notice};
+use kelvin_run::config::{Config, yaml};
 
 /// One scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -144,8 +145,21 @@ pub(super) fn plain(value: &Value) -> String {
 /// How many scenarios are named at most.
 const NAMED: usize = 5;
 
-/// Reads a file of scenarios. If the rules come from another folder, the expected value, the scenario's own invariants
-/// and its template come from the scenario with the same task in that folder.
+/// The file of scenarios in the folder that the rules come from, where that is another one. A change may have moved its
+/// own file, so it is the one that the configuration in that folder names.
+pub(super) fn of_the_rules(config: &Config, name: &str) -> Option<PathBuf> {
+    let rules = config.other_rules()?;
+    let there = fs::read_to_string(rules.join(config.file.file_name()?)).ok();
+    let there = there.and_then(|text| yaml::parse(&text).ok());
+    let named = match &there {
+        Some(node) => node.text(&["scenarios"])?.0,
+        None => name,
+    };
+    Some(rules.join(named))
+}
+
+/// Reads a file of scenarios. `rules` is the file of other rules, where there are any: a scenario with the same question
+/// there also takes from there what is expected, its own invariants and its template.
 ///
 /// # Errors
 ///
@@ -156,7 +170,7 @@ pub(super) fn read_file(
 ) -> Result<(Vec<Scenario>, Vec<Notice>), Misuse> {
     let mut scenarios = lines(&root.join(name), name)?;
     let notices = match rules {
-        Some(rules) => expect_as(&mut scenarios, &lines(&rules.join(name), name)?),
+        Some(rules) => expect_as(&mut scenarios, &lines(rules, name)?),
         None => Vec::new(),
     };
     Ok((scenarios, notices))

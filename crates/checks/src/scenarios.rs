@@ -29,8 +29,8 @@ pub(super) struct Scenarios {
     pub(super) notices: Vec<Notice>,
 }
 
-/// Reads the scenarios that a configuration in a folder names. If the rules come from another folder, the expected
-/// value of a scenario comes from the scenario with the same task there.
+/// Reads the scenarios that a configuration in a folder names. `rules` is the file of scenarios of other rules, where
+/// there are any: a scenario with the same question there also takes from there what is expected.
 ///
 /// # Errors
 ///

@@ -260,7 +260,8 @@ impl ChangedAnswers {
     pub fn list(&self) -> Option<AnswerList> {
         let title = self.sentence();
         let once = (self.once && self.other > 0).then(|| {
-            "Each side has answered once, so that nothing tells a change from the noise of the pipeline; `repeats: 3` would"
+            "Each side has answered once, so that nothing tells a change from the noise of the pipeline; `repeats: 3` would, \
+             where kelvin runs it"
                 .to_owned()
         });
         let notes: Vec<String> = self.noise().into_iter().chain(once).collect();

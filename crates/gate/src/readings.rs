@@ -73,7 +73,21 @@ impl Readings<'_> {
                     .reasons
                     .insert(0, relabelled(Some(Effect::Warn), text));
             }
-            (false, None) => verdict.reasons.push(relabelled(None, text)),
+            (false, None) => {
+                // The report of this change alone shows its own labels, and so other figures.
+                let text = match other_figure(&verdict, &own, &|was, is| (was - is).abs()) {
+                    Some(other) => {
+                        format!("{text}, and the figures are by those of the base: {other}")
+                    }
+                    None => text,
+                };
+                let reasons = &mut verdict.reasons;
+                let at = reasons
+                    .iter()
+                    .take_while(|one| one.effect.is_some())
+                    .count();
+                reasons.insert(at, relabelled(None, text));
+            }
         }
         (verdict, by_base)
     }
@@ -257,19 +271,7 @@ fn worse_labels(by_base: &Verdict, by_head: &Verdict) -> Option<String> {
         let gated = metrics.filter(|(_, metric)| metric.policy == Attention::Gate);
         gated.map(|(id, metric)| (id, metric, by_head.metrics.get(id)))
     };
-    let lower = gated().find_map(|(id, metric, own)| {
-        let (old, new) = (metric.head?, own?.head?);
-        let loss = match metric.lower_is_better {
-            true => new - old,
-            false => old - new,
-        };
-        (loss > GUARD).then(|| {
-            format!(
-                "by the labels of the base `{id}` of this change is {old:.4}, and by its own it is {new:.4}"
-            )
-        })
-    });
-    lower.or_else(|| {
+    other_figure(by_base, by_head, &|was, is| was - is).or_else(|| {
         gated().find_map(|(id, metric, own)| {
             let left = own.map_or(0, |own| own.cases);
             let items = by_base.nouns_of(id).items;
@@ -283,6 +285,26 @@ fn worse_labels(by_base: &Verdict, by_head: &Verdict) -> Option<String> {
                     metric.cases
                 )
             })
+        })
+    })
+}
+
+/// The first gated metric of the change that the labels of the change lower, or otherwise move as far as `loss` says.
+/// `loss` gets the values by the labels of the base and of the change, negated where lower is better.
+fn other_figure(
+    by_base: &Verdict,
+    by_head: &Verdict,
+    loss: &dyn Fn(f64, f64) -> f64,
+) -> Option<String> {
+    let metrics = by_base.metrics.iter();
+    let mut gated = metrics.filter(|(_, metric)| metric.policy == Attention::Gate);
+    gated.find_map(|(id, metric)| {
+        let (old, new) = (metric.head?, by_head.metrics.get(id)?.head?);
+        let sign = if metric.lower_is_better { -1.0 } else { 1.0 };
+        (loss(sign * old, sign * new) > GUARD).then(|| {
+            format!(
+                "by the labels of the base `{id}` of this change is {old:.4}, and by its own it is {new:.4}"
+            )
         })
     })
 }

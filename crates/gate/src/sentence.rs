@@ -212,8 +212,9 @@ impl Subject<'_> {
                  set `deterministic: true` if nothing varies"
             }
             (OnSuspected::Auto, Some(_)) => {
-                "; without re-runs the limit alone decides (`on_suspected: auto`); `--rerun`, \
-                 `baseline: {repeats: 5}`, or `deterministic: true` if nothing varies, would decide more"
+                "; without re-runs the limit alone decides (`on_suspected: auto`); a gate that \
+                 runs the pipeline (`--rerun`), `baseline: {repeats: 5}`, or `deterministic: true` if nothing varies, \
+                 would decide more"
             }
         }
     }
@@ -420,7 +421,7 @@ pub(super) fn broken(
     )
 }
 
-/// The sentence for new cases that do not meet the requirement for every case.
+/// The sentence for new cases that fail from the start.
 pub(super) fn added_broken(cases: &[String], metric: &str, of_failures: bool) -> String {
     let (are, get, fail) = match cases.len() {
         1 => ("is", "gets", "fails"),

@@ -546,7 +546,7 @@ pub enum ReasonCode {
     DoubtfulCases,
     /// Items are answered otherwise, and the configuration asks for the same answers.
     OtherAnswers,
-    /// New cases do not do what is demanded of every case.
+    /// New cases fail from the start.
     AddedBroken,
     /// No metric is gated.
     NothingGated,

@@ -172,7 +172,10 @@ impl Items for Plan<'_> {
                 .field("id", &prompt.id)
                 .field("prompt", prompt.digest().bytes())
         };
-        let items = self.prompts.iter().fold(fields, add).digest();
+        // The order of the prompts is no part of it.
+        let mut prompts: Vec<&Prompt> = self.prompts.iter().collect();
+        prompts.sort_by_key(|prompt| &prompt.id);
+        let items = prompts.into_iter().fold(fields, add).digest();
         let mut command = Fields::of("kelvin/graded-commands/v1");
         let pipelines = [
             Some(&self.settings.candidate),

@@ -472,6 +472,15 @@ impl ProbeSettings for ResultsSettings {
             .collect()
     }
 
+    fn evaluators(&self) -> Vec<&str> {
+        // What is scored apart is scored by the base as well.
+        let suites = self.suites.iter();
+        let whole = suites.filter(|suite| suite.keys.rescore.is_none());
+        whole
+            .filter_map(|suite| suite.keys.run.as_deref())
+            .collect()
+    }
+
     fn target(&self) -> Option<&Address> {
         let mut addresses = self.suites.iter().map(|suite| &suite.address);
         addresses.find(|address| !address.is_empty())

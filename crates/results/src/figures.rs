@@ -222,7 +222,7 @@ fn too_many_errors(section: &ResultsSection, suite: &str, basis: &SuiteBasis) ->
     (share > basis.max_errors + 1e-9).then(|| {
         format!(
             "{:.1} % of the samples are errors where each case counts alike, more than `max_errors` ({} %) allows; the first \
-             is that of `{first}`{lacks}",
+             such sample is one of the case `{first}`{lacks}",
             share * 100.0,
             basis.max_errors * 100.0,
         )

@@ -35,18 +35,21 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    /// The digest of all questions and of all expected results.
+    /// The digest of everything that is asked and known. The order of the queries is no part of it.
     pub(crate) fn digest(&self) -> Digest {
         let fields = Fields::of("kelvin/golden-set/v1");
+        let mut golden: Vec<&GoldenQuery> = self.golden.iter().collect();
+        golden.sort_by_key(|query| &query.id);
         let add =
             |fields: Fields, query: &GoldenQuery| fields.field("query", query.digest().bytes());
-        let fields = self.golden.iter().fold(fields, add);
+        let fields = golden.into_iter().fold(fields, add);
         match self.corpus.as_ref().and_then(|corpus| corpus.digest) {
             Some(corpus) => fields.field("corpus", corpus.bytes()).digest(),
             None => fields.digest(),
         }
     }
-    /// The queries that are run.
+
+    /// The queries that are asked.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &GoldenQuery> {
         self.places.iter().map(|place| &self.golden[*place])
     }

@@ -197,7 +197,11 @@ fn keeping(config: &Config, repo: &Repository) -> (String, String) {
         true => format!(" --repeats={}", config.baseline.repeats),
         false => String::new(),
     };
-    let by_hand = format!("run `kelvin check{repeats} && kelvin baseline save` there once");
+    let local = match baseline::address(&config.root) {
+        Some(_) => "",
+        None => " --local",
+    };
+    let by_hand = format!("run `kelvin check{repeats} && kelvin baseline save{local}` there once");
     if repo.workdir().is_some_and(has_workflow) {
         let branch = baseline::branch_of_clone(repo).unwrap_or_else(|| "main".to_owned());
         return (

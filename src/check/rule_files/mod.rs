@@ -26,6 +26,11 @@ const OF_ITEMS: [&str; 3] = ["golden set", "corpus", "prompts"];
 /// The label of the file of scenarios. Only its expectations define what is measured: the expected value, the
 /// scenario's own invariants, and its template.
 const SCENARIOS: &str = "scenarios";
+/// Whether a label is that of a file of items.
+pub(super) fn is_of_items(what: &str) -> bool {
+    OF_ITEMS.contains(&what) || what == SCENARIOS
+}
+
 /// The label of the template.
 pub(super) const TEMPLATE: &str = "template of the workspace";
 /// The label of any other file.

@@ -97,6 +97,30 @@ fn a_broken_agent_whose_check_is_silenced_in_the_same_change_fails_by_the_check_
 }
 
 #[test]
+fn scenarios_that_are_moved_are_no_edit_and_take_no_expectation_along() {
+    let (_remote, project) = checked();
+    let moved = |name: &str, agent: &str, scenarios: &str| {
+        from_main(&project, name);
+        git(project.root(), &["rm", "--quiet", "scenarios.jsonl"]);
+        project.write("tasks/all.jsonl", scenarios);
+        let settings = SETTINGS.replace("scenarios.jsonl", "tasks/all.jsonl");
+        project.write("kelvin.yaml", &settings);
+        project.write("agent.sh", agent);
+        commit(&project, name);
+        gate(&project)
+    };
+    let (said, judgement) = moved("moved", GOOD, &scenarios("done"));
+    assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
+    let told = judgement["reasons"].to_string();
+    assert!(!told.contains("what is measured"), "{told}");
+    let no = GOOD.replace("echo done", "echo no");
+    let (said, judgement) = moved("softened", &no, &scenarios("no"));
+    assert_eq!(said.code, Some(3), "{}", judgement["reasons"]);
+    let told = judgement["reasons"].to_string();
+    assert!(told.contains("as_expected"), "{told}");
+}
+
+#[test]
 fn an_edited_check_beside_an_agent_that_is_right_is_told_and_passes() {
     let (_remote, project) = checked();
     let edits = [

@@ -50,6 +50,9 @@ fn labels_that_are_corrected_while_the_search_stays_pass_and_are_told() {
     let told = "edits the labels of 3 of 13 queries; by the labels of the base the verdict is pass";
     let page = project.read("kelvin/gate.md");
     assert!(page.contains(told), "{page}");
+    // The report of the check has the figures by the new labels, which are other ones.
+    let figures = "and the figures are by those of the base: by the labels of the base `retrieval.";
+    assert!(page.contains(figures), "{page}");
     assert!(
         said.stdout.contains("3 of 13 queries were edited"),
         "{}",
@@ -58,6 +61,19 @@ fn labels_that_are_corrected_while_the_search_stays_pass_and_are_told() {
     // The others are compared as ever.
     answers(&project, QUERIES, &|at| ranked(at, (at < 9).then_some(1)));
     gate(&project, 3);
+}
+
+#[test]
+fn queries_in_another_order_and_in_another_file_are_the_same() {
+    let project = project(&by_chunk, DETERMINISTIC);
+    base(&project, &|at| ranked(at, Some(1)));
+    let entries: Value = serde_json::from_str(&project.read("golden.yaml")).expect("a list");
+    let mut entries = entries.as_array().expect("a list").clone();
+    entries.reverse();
+    project.write("golden.yaml", &json!(entries).to_string());
+    let (said, judgement) = gate(&project, 0);
+    assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
+    assert!(!said.stdout.contains("queries changed"), "{}", said.stdout);
 }
 
 #[test]

@@ -106,6 +106,53 @@ fn an_honest_edit_of_the_scorer_passes_by_both_and_another_file_is_none() {
 }
 
 #[test]
+fn an_evaluator_that_is_edited_is_told_first_since_it_may_score_otherwise() {
+    let (_remote, project) = branch(SUITE, &scorer("1"));
+    let text = project.read("eval.sh");
+    project.write("eval.sh", &format!("# Another word.\n{text}"));
+    commit(&project, "another text");
+    let (said, judged) = gate(&project, &[]);
+    assert_eq!(judged["verdict"], json!("pass"), "{}", said.stdout);
+    let first = judged["reasons"][0]["text"].as_str().expect("a text");
+    assert!(
+        first.contains("this change edits the evaluator `eval.sh`"),
+        "{first}"
+    );
+}
+
+#[test]
+fn an_evaluator_that_is_only_renamed_is_as_if_nothing_had_moved_and_one_that_is_edited_too_is_not()
+{
+    let (_remote, project) = branch(SUITE, &scorer("1"));
+    git(
+        project.root(),
+        &["checkout", "--quiet", "-b", "renamed", "main"],
+    );
+    git(project.root(), &["mv", "eval.sh", "evaluate.sh"]);
+    let config = project.read("kelvin.yaml");
+    project.write("kelvin.yaml", &config.replace("eval.sh", "evaluate.sh"));
+    commit(&project, "another name");
+    let (said, judged) = gate(&project, &[]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judged["verdict"], json!("pass"), "{}", said.stdout);
+    assert!(
+        !said.stdout.contains("edits what is measured"),
+        "{}",
+        said.stdout
+    );
+    let (said, _) = gate(&project, &BROKEN);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    let text = project.read("evaluate.sh");
+    project.write("evaluate.sh", &format!("{text}# More.\n"));
+    commit(&project, "and another text");
+    let (said, judged) = gate(&project, &[]);
+    assert_ne!(judged["verdict"], json!("pass"), "{}", said.stdout);
+    let page = project.read("kelvin/gate.md");
+    let alone = "Edit what is measured in a change of its own";
+    assert!(page.contains(alone), "{page}");
+}
+
+#[test]
 fn a_scorer_of_the_base_that_fails_leaves_no_pass() {
     // The scorer of the base takes no table that it has scored already.
     let refuses = "    rescore: 'test -e taken.txt && sh score.sh {input} {output}'\n";

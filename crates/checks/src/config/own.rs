@@ -55,8 +55,9 @@ pub(super) fn read(
     let Some(name) = &keys.scenarios else {
         return Ok(own);
     };
-    let folders = (config.root.as_path(), config.other_rules());
-    let Ok((scenarios, _)) = scenario::read_file(folders, name) else {
+    let rules = scenario::of_the_rules(config, name);
+    let files = (config.root.as_path(), rules.as_deref());
+    let Ok((scenarios, _)) = scenario::read_file(files, name) else {
         return Ok(own);
     };
     let mut problems = Vec::new();

@@ -3,7 +3,7 @@
 mod figures;
 mod turnover;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use figures::drop_of_values;
 
@@ -16,7 +16,7 @@ use super::sentence;
 use super::unpaired::SameNames;
 use super::verdict::{BrokenCase, Cause, MetricVerdict, Rank, Reason, ReasonCode};
 use super::verdict::{Urgency, Verdict, Word};
-use crate::compare::{CasePair, Change, Comparison, MetricPair, Presence, loss};
+use crate::compare::{Change, Comparison, MetricPair, Presence, loss};
 use kelvin_record::{Direction, Nouns, probe_of};
 
 /// The inputs from which a verdict is made.
@@ -79,11 +79,8 @@ impl Assembly<'_> {
                 (Rank::of(urgency), reason)
             }));
         }
-        let added = self.comparison.metrics.iter();
-        reasons
-            .extend(added.filter_map(|(id, pair)| {
-                Some((Rank::of(Urgency::Doubt), added_broken(id, pair)?))
-            }));
+        let added = self.added_broken().into_iter();
+        reasons.extend(added.map(|reason| (Rank::of(Urgency::Doubt), reason)));
         let answers = self.answers();
         let others = answers.values().filter(|_| self.policy.same_answers);
         let others: Vec<String> = others.filter_map(ChangedAnswers::sentence).collect();
@@ -304,6 +301,43 @@ impl Assembly<'_> {
         }
     }
 
+    /// A reason for each metric that new items fail. An item that fails several is told once: by the answer that it did
+    /// not get, by what is demanded of every item, or by what the gate looks at. How an item changes with its variants
+    /// says nothing of it alone, so that metrics with variants are left out, unless they are demanded.
+    fn added_broken(&self) -> Vec<Reason> {
+        let has_variants = |pair: &MetricPair<'_>| {
+            let mut cells = pair.cases.values().flat_map(|case| &*case.cells);
+            cells.any(|cell| cell.variant.is_some())
+        };
+        let is_judged_by_itself = |id: &str, pair: &MetricPair<'_>| {
+            let is_gated = self.policy.attention(id, pair) == Attention::Gate;
+            is_gated
+                && pair.presence == Presence::Both
+                && !has_variants(pair)
+                && !self.types.contains_key(id)
+        };
+        let all = self.comparison.metrics.iter();
+        let mut all: Vec<(&str, &MetricPair<'_>)> = all
+            .map(|(id, pair)| (*id, pair))
+            .filter(|(id, pair)| {
+                pair.is_declared || pair.is_failure_rate || is_judged_by_itself(id, pair)
+            })
+            .collect();
+        all.sort_by_key(|(_, pair)| (!pair.is_failure_rate, !pair.is_declared, pair.by_rank));
+        let mut told: BTreeSet<(&str, &str)> = BTreeSet::new();
+        let reasons = all.into_iter().filter_map(|(id, pair)| {
+            let broken = added_broken(pair).filter(|name| told.insert((probe_of(id), name)));
+            let broken: Vec<String> = broken.map(str::to_owned).collect();
+            (!broken.is_empty()).then(|| Reason {
+                code: ReasonCode::AddedBroken,
+                effect: Some(Effect::Warn),
+                metric: Some(id.to_owned()),
+                text: sentence::added_broken(&broken, id, pair.is_failure_rate),
+            })
+        });
+        reasons.collect()
+    }
+
     /// The effect of a finding.
     fn effect(
         &self,
@@ -334,31 +368,20 @@ impl Assembly<'_> {
     }
 }
 
-/// New items that do not meet a requirement for every item. They have no base, so they do not fail the gate.
-fn added_broken(id: &str, pair: &MetricPair<'_>) -> Option<Reason> {
+/// The new items that have the worst value of a metric in every run. They have no base, so they fail nothing.
+fn added_broken<'p>(pair: &'p MetricPair<'_>) -> impl Iterator<Item = &'p str> {
     let worst = match pair.direction {
         Direction::Higher => pair.range.low,
         Direction::Lower => pair.range.high,
     };
-    let is_broken = |case: &CasePair<'_>| {
-        let is_added = case.change == Change::Added;
-        is_added
-            && worst
-                .zip(case.head)
-                .is_some_and(|(worst, head)| (head - worst).abs() <= GUARD)
-    };
-    let is_demanded = pair.is_declared || pair.is_failure_rate;
-    let broken = pair
+    let is_worst = move |value: f64| worst.is_some_and(|worst| (value - worst).abs() <= GUARD);
+    let added = pair
         .cases
         .iter()
-        .filter(|(_, case)| is_demanded && is_broken(case));
-    let broken: Vec<String> = broken.map(|(name, _)| (*name).to_owned()).collect();
-    (!broken.is_empty()).then(|| Reason {
-        code: ReasonCode::AddedBroken,
-        effect: Some(Effect::Warn),
-        metric: Some(id.to_owned()),
-        text: sentence::added_broken(&broken, id, pair.is_failure_rate),
-    })
+        .filter(|(_, case)| case.change == Change::Added);
+    added
+        .filter(move |(_, case)| case.head.is_some_and(is_worst))
+        .map(|(name, _)| *name)
 }
 
 /// The finding from the swaps of a type.

@@ -49,7 +49,9 @@ impl TypeDecision {
                  who may approve, can tell"
                     .to_owned()
             }
-            (_, LooksEnding::NoRerun) => "nothing was run again; `--rerun` would tell more".to_owned(),
+            (_, LooksEnding::NoRerun) => {
+                "nothing was run again; a gate that runs the pipeline (`--rerun`) would tell more".to_owned()
+            }
             (_, LooksEnding::RerunBefore) => {
                 format!("it stayed open when the run had run doubtful {items} again")
             }

@@ -62,10 +62,15 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
 
 /// The verdict in the form that is stored with the run.
 pub fn stored(judgement: &Judgement) -> StoredVerdict {
-    let (_, _, words) = word(judgement);
+    let (tone, _, words) = word(judgement);
+    // A heading stands above its warnings, and a line of the history stands alone.
+    let warning = match (tone, judgement.verdict.verdict, reason(judgement)) {
+        (Tone::Calm, Word::Pass, Some(_)) => ", with a warning",
+        _ => "",
+    };
     StoredVerdict {
         passed: judgement.verdict.passed,
-        words: words.to_owned(),
+        words: format!("{words}{warning}"),
     }
 }
 
@@ -184,7 +189,11 @@ fn calm(judgement: &Judgement) -> String {
     let unseen = unseen.map_or_else(String::new, |types| {
         format!("; this suite cannot see the loss of {types}")
     });
-    format!("{better}{calm}{turned}{unseen}")
+    let labels = match judgement.verdict.tells(ReasonCode::Relabelled) {
+        true => ", by the labels of the base",
+        false => "",
+    };
+    format!("{better}{calm}{labels}{turned}{unseen}")
 }
 
 /// The items that are worse by at least half of the scale although no metric dropped beyond its limit, with the number

@@ -5,7 +5,7 @@ use crate::answers::ChangedAnswers;
 use crate::approval::{Approval, State};
 use crate::changes::CaseChange;
 use crate::policy::Attention;
-use crate::verdict::{Cause, MetricVerdict, ReasonCode, Verdict, Word};
+use crate::verdict::{BrokenCase, Cause, MetricVerdict, ReasonCode, Verdict, Word};
 use kelvin_page::Phrase;
 use kelvin_record::{Nouns, probe_of};
 
@@ -20,7 +20,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
     let worst = judgement.cases.iter().find(|case| case.is_worse());
     let more_would_tell = |begun: Phrase| {
         begun
-            .and("Running the job again, a larger ")
+            .and("Running the pipeline again, a larger ")
             .name("budget")
             .and(format!(", or more {all} would decide."))
     };
@@ -45,16 +45,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
                 ),
                 None => fine(verdict),
             },
-            Some(broken) => {
-                let Nouns { item, items } = verdict.nouns_of(&broken.metric);
-                Phrase::text(format!("Look at {item} "))
-                .name(&broken.case)
-                .and(format!(": it may have broken, and a mean over all {items} hides one. Where the same input always gets the same answer, "))
-                .name("gate: {deterministic: true}")
-                .and(" decides; else ")
-                .name("baseline: {repeats: 5}")
-                .and(" tells what is usual on the base.")
-            }
+            Some(broken) => may_have_broken(verdict, broken),
         },
         (Word::Unaffected, _) => Phrase::text("Nothing to do."),
         // If the baseline is turned off, no source was asked.
@@ -84,6 +75,13 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             let begun = worst.map_or_else(Phrase::default, |case| look(judgement, case).and(" "));
             undecided_by_runs(verdict, begun)
         }
+        // More runs of the change alone would find the same again.
+        (Word::Inconclusive, Some(_)) if verdict.tells(ReasonCode::DoubtfulCases) => {
+            match verdict.broken_cases.first() {
+                Some(broken) => may_have_broken(verdict, broken),
+                None => more_would_tell(Phrase::default()),
+            }
+        }
         (Word::Inconclusive, Some(case)) => {
             let begun = Phrase::text("It may be noise. ").then(look(judgement, case));
             more_would_tell(begun.and(" "))
@@ -99,7 +97,19 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
     }
 }
 
-/// The next step if no metric fails the gate, so that no table can show which one.
+/// The next step where a case may have broken, and what is usual on the base is not known well enough to say so.
+fn may_have_broken(verdict: &Verdict, broken: &BrokenCase) -> Phrase {
+    let Nouns { item, items } = verdict.nouns_of(&broken.metric);
+    Phrase::text(format!("Look at {item} "))
+        .name(&broken.case)
+        .and(format!(": it may have broken, and a mean over all {items} hides one. Where the same input always gets the same answer, "))
+        .name("gate: {deterministic: true}")
+        .and(" decides; else ")
+        .name("baseline: {repeats: 5}")
+        .and(" tells what is usual on the base.")
+}
+
+/// The next step where no metric fails the gate, so that no table can show which one.
 fn beside_figures(verdict: &Verdict) -> Option<Phrase> {
     if gated(verdict).any(|(_, metric)| metric.verdict >= Word::Regression) {
         return None;
@@ -145,10 +155,13 @@ fn lacks_what_was_removed(verdict: &Verdict, id: &str, metric: &MetricVerdict) -
     metric.cause == Cause::Missing && turnover.is_some_and(|turnover| turnover.removed > 0)
 }
 
-/// The next step if a verdict is open, and more of the same runs would not decide it.
+/// The advice where the settings of the base could not tell what the change edits beside them.
+const ALONE: &str = "Edit what is measured in a change of its own: then both can be judged.";
+
+/// The next step where a verdict is open, and more runs of the same would leave it open.
 fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
     if verdict.tells(ReasonCode::MeasuredAsBase) {
-        return begun.and("Edit what is measured in a change of its own: then both can be judged.");
+        return begun.and(ALONE);
     }
     match gated(verdict).any(|(id, metric)| lacks_what_was_removed(verdict, id, metric)) {
         true => missing(verdict),
@@ -159,6 +172,9 @@ fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
 /// The next step if a measurement failed.
 fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
     let items = verdict.common_nouns().items;
+    if verdict.tells(ReasonCode::MeasuredAsBase) {
+        return begun.and(ALONE);
+    }
     let begun = begun.and("The reasons say what could not be measured.");
     let has_failed = |(id, metric): (&String, &MetricVerdict)| {
         metric.cause == Cause::Incomparable
@@ -187,17 +203,16 @@ fn fine(verdict: &Verdict) -> Phrase {
     if verdict.tells_against(ReasonCode::Relabelled) {
         return Phrase::text("Look at the labels that this change edits.");
     }
-    let Nouns { item, items } = verdict.common_nouns();
+    let items = verdict.common_nouns().items;
     if verdict.tells(ReasonCode::LeftOut) {
         return Phrase::text("Run the gate without ")
             .name("--probe")
             .and(" before this is merged: nothing is said of what was left out.");
     }
     if verdict.tells(ReasonCode::AddedBroken) {
-        return Phrase::text(format!(
-            "Look at what is new: it does not do what is demanded of every {item}, and once this is merged nothing tells of \
-             it any more."
-        ));
+        return Phrase::text(
+            "Look at what is new: it fails from the start, and once this is merged nothing tells of it any more.",
+        );
     }
     if verdict.has_lost_items() {
         return missing(verdict);
@@ -279,10 +294,10 @@ const fn decision(approval: &Approval) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Turnover;
-    use crate::opening::word;
+    use crate::compare::{Change, Turnover};
+    use crate::opening::{stored, word};
     use crate::policy::Effect;
-    use crate::verdict::{BrokenCase, CellCounts, Reason};
+    use crate::verdict::{CellCounts, Reason};
     use kelvin_page::Tone;
 
     fn passed(code: ReasonCode) -> Verdict {
@@ -375,7 +390,46 @@ mod tests {
         );
         // What failed may succeed in the next run.
         let step = said(open_for_what_is_missing()).1;
-        assert!(step.starts_with("Running the job again"), "{step}");
+        assert!(step.starts_with("Running the pipeline again"), "{step}");
+    }
+
+    #[test]
+    fn what_is_usual_on_the_base_is_asked_for_where_more_runs_of_the_change_find_the_same() {
+        let mut verdict = passed(ReasonCode::DoubtfulCases);
+        verdict.verdict = Word::Inconclusive;
+        verdict.broken_cases = vec![BrokenCase {
+            case: "alder".to_owned(),
+            metric: "retrieval.found".to_owned(),
+            certain: false,
+            bad: 20,
+            runs: 20,
+            valueless: false,
+        }];
+        let mut judgement = Judgement::without_base(verdict, Vec::new());
+        judgement.cases = vec![CaseChange {
+            case: "alder".to_owned(),
+            metric: "retrieval.found".to_owned(),
+            change: Change::Regression,
+            base: Some(1.0),
+            head: Some(0.0),
+            flipped: Vec::new(),
+            variants: Vec::new(),
+            not_comparable: 0,
+        }];
+        let step = next(&judgement).show(|_, name| format!("`{name}`"));
+        assert!(step.contains("`baseline: {repeats: 5}` tells"), "{step}");
+    }
+
+    #[test]
+    fn what_is_kept_of_a_pass_says_that_a_warning_stood_below_it() {
+        let words = |verdict| stored(&Judgement::without_base(verdict, Vec::new())).words;
+        let mut calm = Verdict::without_base(Word::Pass, Effect::Warn, "");
+        calm.reasons.clear();
+        assert_eq!(words(calm), "pass");
+        assert_eq!(
+            words(passed(ReasonCode::EditsMeasure)),
+            "pass, with a warning"
+        );
     }
 
     #[test]

@@ -291,7 +291,7 @@ pub struct CopiedFrom {
 pub struct StoredVerdict {
     /// Whether the run passed.
     pub passed: bool,
-    /// The verdict in a word or a few, as people were shown it.
+    /// The verdict in a word or a few, as people were shown it, and whether a warning stood below it.
     pub words: String,
 }
 

@@ -33,7 +33,7 @@ fn a_pass_says_what_is_ruled_out_and_what_could_have_been_seen() {
 fn an_open_verdict_says_what_would_decide_it() {
     let verdict = stored(&Policy::default(), &suite(20, 0, 0, 1), &suite(20, 3, 9, 1));
     insta::assert_snapshot!(text(&verdict), @"
-    `m` fell from 1.0000 to 0.8500 over 20 cases, by 0.1500 (the limit is 0.0500), which noise may explain: it is at most 0.2588; no case was run again; without re-runs the limit alone decides (`on_suspected: auto`); `--rerun`, `baseline: {repeats: 5}`, or `deterministic: true` if nothing varies, would decide more; most of it in `case-00`, `case-01`, `case-02`
+    `m` fell from 1.0000 to 0.8500 over 20 cases, by 0.1500 (the limit is 0.0500), which noise may explain: it is at most 0.2588; no case was run again; without re-runs the limit alone decides (`on_suspected: auto`); a gate that runs the pipeline (`--rerun`), `baseline: {repeats: 5}`, or `deterministic: true` if nothing varies, would decide more; most of it in `case-00`, `case-01`, `case-02`
     ");
     let verdict = stored(&Policy::default(), &suite(4, 0, 0, 1), &suite(4, 1, 1, 1));
     insta::assert_snapshot!(text(&verdict), @"`m` fell from 1.0000 to 0.9722 over 4 cases, by 0.0278 (the limit is 0.0500); a drop of more than 0.0500 is not ruled out: it is at most 0.0733; no case was run again");
@@ -153,4 +153,43 @@ fn a_value_that_is_0_but_for_rounding_has_no_sign() {
             "{count}"
         );
     }
+}
+
+#[test]
+fn a_new_item_that_fails_from_the_start_is_told_once_by_what_the_gate_looks_at() {
+    let items = |new: Option<f64>| {
+        let old = ["a", "b", "c"].map(|name| (name, Some(1.0)));
+        old.into_iter().chain(new.map(|value| ("new", Some(value))))
+    };
+    let side = |new| {
+        let mut side = Report::default();
+        for id in ["p.found", "p.ndcg"] {
+            let repeats: Vec<(&str, [Option<f64>; 1])> =
+                items(new).map(|(name, value)| (name, [value])).collect();
+            let repeats = repeats.iter().map(|(name, runs)| (*name, &runs[..]));
+            let mut metric = Metric::mean_of_items(repeats);
+            metric.by_rank = id == "p.ndcg";
+            side.metrics.insert(id.to_owned(), metric);
+        }
+        let names = items(new).map(|(name, _)| (name.to_owned(), String::new()));
+        side.texts = names.collect();
+        side
+    };
+    let told = |new| {
+        let verdict = stored(&Policy::default(), &side(None), &side(Some(new)));
+        assert!(verdict.passed, "{verdict:?}");
+        text(&verdict)
+    };
+    let fails = told(0.0);
+    assert!(
+        fails.starts_with("`new` is new and fails `p.found` in every run"),
+        "{fails}"
+    );
+    assert_eq!(fails.matches("is new").count(), 1, "{fails}");
+    assert!(!told(1.0).contains("is new"));
+    // Of a metric with variants, no value of an item says that it is wrong.
+    let base = suite(5, 0, 0, 1);
+    let more = suite(6, 6, 9, 1);
+    let verdict = stored(&Policy::default(), &base, &more);
+    assert!(!text(&verdict).contains("is new"), "{verdict:?}");
 }

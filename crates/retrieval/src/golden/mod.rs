@@ -208,8 +208,21 @@ fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>
         );
         return Err(vec![text.help(FORM)]);
     }
+    if let Content::Map(_) = &tree.content {
+        let map = Problem::new(
+            tree.at.clone(),
+            "`queries` must be a list, each entry a mapping, found one mapping",
+        );
+        return Err(vec![map.help(format!(
+            "{FORM}; of `queries` and `relevant_docs` by id, as LlamaIndex writes them, take an entry for each id"
+        ))]);
+    }
     let mut found = Vec::new();
     if let Content::List(entries) = &tree.content {
+        found.extend(without_questions(entries));
+        if !found.is_empty() {
+            return Err(found);
+        }
         if entries.is_empty() {
             found.push(Problem::new(tree.at.clone(), "the list has no queries"));
         }
@@ -238,6 +251,26 @@ fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>
     }
     serde_json::from_value(tree.to_json())
         .map_err(|error| vec![Problem::new(0..0, plain(&error.to_string()))])
+}
+
+/// The problem of entries of which none has a question: they are judgements, or call it otherwise.
+fn without_questions(entries: &[Node]) -> Option<Problem> {
+    let first = entries.first()?;
+    let keys: Vec<String> = first
+        .entries(&[])
+        .iter()
+        .map(|(key, _)| format!("`{}`", key.text))
+        .collect();
+    if keys.is_empty() || entries.iter().any(|entry| entry.get(&["query"]).is_some()) {
+        return None;
+    }
+    let problem = Problem::new(first.at.clone(), "no entry has a `query`");
+    Some(problem.help(format!(
+        "the first has {}; if one of these is the question, name it with `golden_fields: {{query: …}}`; judgements without \
+         questions, as of BEIR or TREC, need an entry for each question with its documents in `expected_doc_ids`, or \
+         `kelvin eval --qrels` with the hits of a run",
+        keys.join(", ")
+    )))
 }
 
 fn schema() -> Value {

@@ -206,3 +206,20 @@ fn a_text_that_is_no_list_is_told_with_the_form_that_is_read() {
     let form = FORM.split('`').nth(1).expect("an example");
     assert_eq!(understand(form, None).expect("fine").len(), 1);
 }
+
+#[test]
+fn judgements_without_questions_and_one_mapping_are_refused_with_what_to_write_instead() {
+    let judgements = refusal("- {query-id: q1, corpus-id: d1, score: 1}\n- {query-id: q2}\n");
+    for part in [
+        "no entry has a `query`",
+        "the first has `query-id`, `corpus-id`, `score`",
+        "golden_fields",
+        "kelvin eval --qrels",
+    ] {
+        assert!(judgements.contains(part), "{part}: {judgements}");
+    }
+    assert!(!judgements.contains("unknown key"), "{judgements}");
+    let mapping = refusal("{queries: {q1: Which?}, relevant_docs: {q1: [d1]}}");
+    assert!(mapping.contains("found one mapping"), "{mapping}");
+    assert!(mapping.contains("take an entry for each id"), "{mapping}");
+}

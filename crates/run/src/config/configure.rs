@@ -95,7 +95,12 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
         Vec::new()
     }
 
-    /// The judges that grade for the probe, each with its place in the configuration, e.g. `grading.judge`.
+    /// The command lines that run the pipeline and score it as a whole.
+    fn evaluators(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// The judges that grade for the probe, each with its place in the configuration: `grading.judge`.
     fn judges(&self) -> Vec<(String, &JudgeSettings)> {
         Vec::new()
     }

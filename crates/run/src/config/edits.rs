@@ -175,6 +175,13 @@ impl Config {
             .collect()
     }
 
+    /// The command lines that run a pipeline and score it as a whole.
+    pub fn evaluators(&self) -> Vec<&str> {
+        self.configured()
+            .flat_map(|probe| probe.settings.evaluators())
+            .collect()
+    }
+
     /// The command lines of checks that run after a pipeline.
     pub fn checking_commands(&self) -> Vec<&str> {
         self.configured()

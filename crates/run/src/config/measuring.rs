@@ -1,14 +1,17 @@
 //! Combines two configurations: one defines what is measured, the other how the pipeline is reached.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::yaml;
 
-/// The keys that say how a pipeline is reached, how many calls run in parallel and where the cases are, but not what is
-/// measured.
-const OF_REACHING: [&str; 9] = [
+/// The keys that say how a pipeline is reached, how much of it runs at once and where the cases are, but not
+/// what is measured.
+const OF_REACHING: [&str; 10] = [
     "run",
     "cases",
+    "scenarios",
     "env",
     "jobs",
     "timeout_s",
@@ -27,14 +30,23 @@ const OF_INPUTS: [&str; 5] = [
     "prompt_fields",
 ];
 
-/// The text of a configuration that measures like `base` and reaches the pipeline like `head`; none if one of the two
-/// is not a mapping.
-pub fn measuring_as(base: &str, head: &str) -> Option<String> {
+/// The text of a configuration that measures as `base` does and reaches the pipeline as `head` does; none
+/// where one of the two is not a mapping. `renamed`: commands of evaluators of the base, with what the head calls them.
+pub fn measuring_as(base: &str, head: &str, renamed: &BTreeMap<String, String>) -> Option<String> {
     let tree = |text: &str| Some(yaml::parse(text).ok()?.to_json());
     let (mut base, mut head) = (tree(base)?, tree(head)?);
     let (base, head) = (base.as_object_mut()?, head.as_object_mut()?);
     let mut models = called_by_the_pipeline(head);
     reach(base, head);
+    let suites = base.get_mut("results").and_then(Value::as_array_mut);
+    for suite in suites.into_iter().flatten() {
+        let Some(Value::String(run)) = suite.get_mut("run") else {
+            continue;
+        };
+        if let Some(now) = renamed.get(run.as_str()) {
+            run.clone_from(now);
+        }
+    }
     for (name, section) in base.iter_mut() {
         if let (Some(section), Some(Value::Object(of_head))) =
             (section.as_object_mut(), head.get(name))
@@ -108,19 +120,21 @@ mod tests {
     use super::*;
 
     fn joined(base: &str, head: &str) -> Value {
-        let text = measuring_as(base, head).expect("both are mappings");
+        let text = measuring_as(base, head, &BTreeMap::new()).expect("both are mappings");
         serde_json::from_str(&text).expect("it is JSON")
     }
 
     #[test]
     fn what_is_measured_is_that_of_the_base_and_the_way_to_the_pipeline_that_of_the_head() {
-        let base = "run: old\ncases: old\nseed: 3\ntimeout_s: 5\nretrieval: {run: old, k: 3}\n";
-        let head = "run: new\ncases: new\nseed: 4\njobs: 2\nretrieval: {run: new, k: 9}\n";
+        let base = "run: old\ncases: old\nscenarios: old\nseed: 3\ntimeout_s: 5\nretrieval: {run: old, k: 3}\n";
+        let head =
+            "run: new\ncases: new\nscenarios: new\nseed: 4\njobs: 2\nretrieval: {run: new, k: 9}\n";
         assert_eq!(
             joined(base, head),
             json!({
                 "run": "new",
                 "cases": "new",
+                "scenarios": "new",
                 "seed": 3,
                 "jobs": 2,
                 "retrieval": {"run": "new", "k": 3},
@@ -143,6 +157,17 @@ mod tests {
     }
 
     #[test]
+    fn an_evaluator_that_was_renamed_is_called_as_the_head_calls_it_and_another_one_is_not() {
+        let base = "results:\n- {name: a, run: sh old.sh}\n- {name: b, run: sh b.sh}\n";
+        let head = "results:\n- {name: a, run: sh new.sh}\n- {name: b, run: sh easy.sh}\n";
+        let renamed = BTreeMap::from([("sh old.sh".to_owned(), "sh new.sh".to_owned())]);
+        let text = measuring_as(base, head, &renamed).expect("both are mappings");
+        let joined: Value = serde_json::from_str(&text).expect("it is JSON");
+        assert_eq!(joined["results"][0]["run"], "sh new.sh");
+        assert_eq!(joined["results"][1]["run"], "sh b.sh");
+    }
+
+    #[test]
     fn a_judge_keeps_its_model_where_the_pipeline_gets_another_under_the_same_name() {
         let base = "run: {model: small}\nmodels: {small: {model: one}}\njudge: {model: small}\n";
         let head = "run: {model: small}\nmodels: {small: {model: two}}\njudge: {model: other}\n";
@@ -159,8 +184,9 @@ mod tests {
     #[test]
     fn what_is_no_mapping_measures_nothing() {
         for text in ["", "- 1", "a: [", "7"] {
-            assert_eq!(measuring_as(text, "run: x"), None, "{text:?}");
-            assert_eq!(measuring_as("run: x", text), None, "{text:?}");
+            let none = BTreeMap::new();
+            assert_eq!(measuring_as(text, "run: x", &none), None, "{text:?}");
+            assert_eq!(measuring_as("run: x", text, &none), None, "{text:?}");
         }
     }
 }

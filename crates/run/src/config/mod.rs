@@ -33,7 +33,7 @@ use kelvin_record::settings::{BaselineSettings, BaselineSource, GateSettings, On
 pub use around::{Around, lasts};
 pub use configure::{Configure, Owner, Part, ProbeSettings, Slip, schema_of};
 pub use diagnostic::Problem;
-pub use edits::{Edited, edits, is_same_data};
+pub use edits::{Edit, Edited, edits, is_same_data};
 pub use harmless::{Harmless, NamedPaths, always_affects};
 pub use hints::nearest;
 pub use load::name;

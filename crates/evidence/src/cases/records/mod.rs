@@ -227,14 +227,26 @@ fn no_id(rules: &RecordSettings, keys: &[String]) -> FieldProblem {
     }
 }
 
-/// The problem that no record has the label field that the configuration names: after a spelling mistake, a run without
-/// labels would look complete. None if a record has the field.
+/// Says that no record has the field of the labels that the configuration names, or one that differs from it, or from the
+/// usual name, in upper and lower case only: a slip of the pen would else be a run without labels that looks whole, and
+/// the pipeline would get the label. None where a record has the field.
 fn no_label(file: &CaseFile, read: &[ReadRecord], rules: &RecordSettings) -> Option<Notice> {
-    let field = rules.expected.as_ref()?;
+    let field = rules.expected.as_deref().unwrap_or(DEFAULT_LABEL);
     let keys = &read.first()?.keys;
-    if read.iter().any(|record| record.keys.contains(field)) {
+    let mut all = read.iter().flat_map(|record| &record.keys);
+    if all.clone().any(|key| key == field) {
         return None;
     }
+    if let Some(meant) = all.find(|key| key.to_lowercase() == field.to_lowercase()) {
+        let (meant, field) = (shown(meant), shown(field));
+        let text = format!(
+            "{}: the label is looked for in the field `{field}`, and the records have `{meant}`, so no case has a label and \
+             the pipeline gets it: write `records: {{expected: {meant}}}`",
+            shown(&file.shown)
+        );
+        return Some(Notice::new(Code::own("no_labels"), text));
+    }
+    rules.expected.as_ref()?;
     let text = format!(
         "{}: no record has the field `{}` that `records.expected` names, so no case has a label; it is a field at the top \
          of a record, and not one within another: the first record has {}",

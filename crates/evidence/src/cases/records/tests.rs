@@ -53,6 +53,21 @@ fn labels_that_the_configuration_names_and_no_record_has_are_told() {
     assert!(told("expected").is_empty());
 }
 
+#[test]
+fn a_label_whose_field_differs_in_upper_and_lower_case_is_told_with_what_to_write() {
+    let told = |field: Option<&str>| {
+        let mut settings = settings("cases.jsonl", &["policy"], &[]);
+        settings.records.expected = field.map(str::to_owned);
+        let records = RECORD.replace("expected", "Expected");
+        let (_, notices) = load_text(&format!("{records}\n"), &settings).expect("right");
+        let texts = notices.into_iter().map(|notice| notice.text);
+        let told = texts.filter(|text| text.contains("write `records: {expected: Expected}`"));
+        told.count()
+    };
+    assert_eq!([None, Some("expected"), Some("EXPECTED")].map(told), [1; 3]);
+    assert_eq!(told(Some("Expected")), 0);
+}
+
 /// The units of a case: their types and texts.
 fn units(case: &Case) -> Vec<(&str, &str)> {
     let units = case.units.iter();

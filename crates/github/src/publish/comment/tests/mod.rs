@@ -220,7 +220,7 @@ fn another_answer_of_one_probe_does_not_stand_for_the_loss_in_another() {
         reason.starts_with("**`evidence.") && !reason.contains("p1"),
         "{reason}"
     );
-    let note = "noise of the pipeline; `repeats: 3` would.";
+    let note = "noise of the pipeline; `repeats: 3` would, where kelvin runs it.";
     assert!(page.contains(note), "{page}");
 }
 
@@ -296,7 +296,7 @@ fn more_runs_are_advised_only_where_noise_leaves_a_verdict_open() {
     let metric = metrics.find(|metric| metric.policy == Attention::Gate);
     metric.expect("a gated metric").verdict = Word::Inconclusive;
     let noise = open(&judgement);
-    assert!(noise.contains("Running the job again"), "{noise}");
+    assert!(noise.contains("Running the pipeline again"), "{noise}");
 }
 
 #[test]
