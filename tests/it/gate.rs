@@ -474,7 +474,8 @@ fn writers_at_the_same_time_lose_nothing() {
     let Some(server) = server() else { return };
     server.create("widgets.git");
     let first = pushed(&server.url("widgets.git"), CONSTANT);
-    first.config("name: one\n");
+    let few = "variants: {reorder: 1, pad_length: 0, pad_content: 0, swap: 1}\n";
+    first.config(&format!("{few}name: one\n"));
     commit(&first, "one");
     git(first.root(), &["push", "--quiet", "origin", "main"]);
     let second = Project::new(CONSTANT);
@@ -488,7 +489,7 @@ fn writers_at_the_same_time_lose_nothing() {
     );
     let key = format!("http.{url}.extraheader");
     git(second.root(), &["config", &key, &Server::header()]);
-    second.config("name: two\n");
+    second.config(&format!("{few}name: two\n"));
     for round in 0..20 {
         for project in [&first, &second] {
             commit(project, &format!("round {round}"));

@@ -76,6 +76,13 @@ fn the_example_finds_what_it_should_and_a_worse_variant_is_flagged_by_the_gate()
         json!({ "id": "join", "query": "What must I bring to join?" })
     );
 
+    let project = example();
+    project.kelvin(&["check"]).expect(0);
+    assert_eq!(
+        project.report()["metrics"],
+        report["metrics"],
+        "a function answers as the script does"
+    );
     project.write("base.json", &project.read("kelvin/report.json"));
     let same = project
         .kelvin(&["gate", "--baseline", "base.json"])

@@ -61,6 +61,8 @@ fn check(project: &Project) -> (u64, String) {
 
 #[test]
 fn no_answer_is_that_of_another_pipeline() {
+    // A few calls tell as much as many.
+    const FEW: &str = "variants: {reorder: 1, pad_length: 0, pad_content: 0, swap: 1}\n";
     let by = |file: &str| format!("F={file}; {BY_FILE}");
     let plain = "sh pipeline.sh {input} {output}";
     let tool_decides = "printf '{\"decision\": \"%s\"}' $(tool) > $2";
@@ -170,7 +172,7 @@ fn no_answer_is_that_of_another_pipeline() {
         ),
     ];
     for (what, script, run, change) in clauses {
-        let project = project(script, run, "");
+        let project = project(script, run, FEW);
         let (how, file) = change.split_once(':').unwrap_or(("", change));
         let write = |text: &str| match file {
             "tool" => tool(&project, text),
@@ -201,7 +203,7 @@ fn no_answer_is_that_of_another_pipeline() {
         let (hits, before) = check(&project);
         assert_eq!(hits, 0, "{what}");
         let (hits, same) = check(&project);
-        assert!(hits > 40 && same == before, "{what}: {hits}");
+        assert!(hits >= 12 && same == before, "{what}: {hits}");
         write("another");
         let (hits, after) = check(&project);
         assert_ne!(after, before, "{what}: the answer is stale");
