@@ -27,9 +27,9 @@ pub enum Edited {
 pub struct Edit {
     /// The path of the setting, with dots.
     pub key: String,
-    /// The value on the base; [`SET`] for a section that the head lacks.
+    /// The value on the base; `SET` for a section that the head lacks.
     pub base: Option<String>,
-    /// The value on the head; [`SET`] for a section that the base lacks.
+    /// The value on the head; `SET` for a section that the base lacks.
     pub head: Option<String>,
 }
 
