@@ -170,9 +170,10 @@ pub(super) fn edited_rules(
             ),
         )];
     };
-    if let Some(measured) = edits.get_mut(&Edited::Measured) {
-        measure::leave_out_moves(measured, same_items, config, request);
-    }
+    let renamed = edits
+        .get_mut(&Edited::Measured)
+        .map(|measured| measure::leave_out_moves(measured, same_items, config, request))
+        .unwrap_or_default();
     edits.retain(|_, edits| !edits.is_empty());
     let of_settings = edits.iter().map(|(edited, edits)| {
         let (code, what) = match edited {
@@ -220,6 +221,7 @@ pub(super) fn edited_rules(
         .chain(of_files)
         .chain(of_checks(config, request))
         .chain(of_evaluators(config, request))
+        .chain(of_moved(&renamed))
         .collect()
 }
 
@@ -272,7 +274,24 @@ fn of_evaluators(config: &Config, request: &GateRequest) -> Option<Reason> {
             "this change edits the {EVALUATOR} {}: whether it scores as before is not known",
             measure::named(&edited)
         );
-        warning(ReasonCode::EditsMeasure, &text)
+        warning(ReasonCode::EditsEvaluator, &text)
+    })
+}
+
+/// Tells of evaluators that a change moves to another folder: the moved file is the same, but what it reads beside itself
+/// may not be.
+fn of_moved(renamed: &BTreeMap<String, String>) -> impl Iterator<Item = Reason> {
+    renamed.iter().flat_map(|(base, head)| {
+        let words = base.split_whitespace().zip(head.split_whitespace());
+        let moved =
+            words.filter(|(one, other)| Path::new(one).parent() != Path::new(other).parent());
+        moved.map(|(one, other)| {
+            let text = format!(
+                "this change moves the {EVALUATOR} `{one}` to `{other}`: whether the files beside it are as before is not \
+                 known"
+            );
+            warning(ReasonCode::EditsEvaluator, &text)
+        })
     })
 }
 

@@ -581,6 +581,8 @@ pub enum ReasonCode {
     EditsRules,
     /// The change edits what is measured.
     EditsMeasure,
+    /// The change edits an evaluator, and nothing but the edited evaluator has scored the answers.
+    EditsEvaluator,
     /// A gated metric is graded by a language model that was not found fit to gate on.
     UncalibratedJudge,
     /// The answers of a side depend on the order in which its inputs were asked.

@@ -165,8 +165,12 @@ pub(super) fn ask(client: &Client, judgement: &mut Judgement) -> Result<(), Stri
     }
     let mut approval = approval.clone();
     let reasons = judgement.verdict.reasons.iter();
-    let edits =
-        reasons.filter(|one| matches!(one.code, ReasonCode::EditsRules | ReasonCode::EditsMeasure));
+    let edits = reasons.filter(|one| {
+        matches!(
+            one.code,
+            ReasonCode::EditsRules | ReasonCode::EditsMeasure | ReasonCode::EditsEvaluator
+        )
+    });
     let mind: Vec<String> = edits.map(|one| one.text.clone()).collect();
     let asked = post::ask(client, &approval, &mind);
     match &asked {

@@ -118,6 +118,32 @@ fn an_evaluator_that_is_edited_is_told_first_since_it_may_score_otherwise() {
         first.contains("this change edits the evaluator `eval.sh`"),
         "{first}"
     );
+    // Nobody but the edited evaluator has scored anything, so that it is neither green nor done.
+    let page = project.read("kelvin/gate.md");
+    assert!(
+        page.starts_with("### ⚠️ Kelvin: passes by an evaluator that this change edits"),
+        "{page}"
+    );
+    assert!(page.contains("Read the edit of the evaluator"), "{page}");
+    assert!(!page.contains("Nothing to do"), "{page}");
+}
+
+#[test]
+fn an_evaluator_that_moves_to_other_files_beside_it_is_not_green() {
+    let (_remote, project) = branch(SUITE, &scorer("1"));
+    let root = project.root();
+    git(root, &["checkout", "--quiet", "-b", "moved", "main"]);
+    project.write("soft/limit", "1\n");
+    git(root, &["mv", "eval.sh", "soft/eval.sh"]);
+    let config = project.read("kelvin.yaml");
+    project.write("kelvin.yaml", &config.replace("eval.sh", "soft/eval.sh"));
+    commit(&project, "another folder");
+    let (said, judged) = gate(&project, &[]);
+    assert_eq!(judged["verdict"], json!("pass"), "{}", said.stdout);
+    let page = project.read("kelvin/gate.md");
+    assert!(page.starts_with("### ⚠️"), "{page}");
+    let told = "This change moves the evaluator `eval.sh` to `soft/eval.sh`";
+    assert!(page.contains(told), "{page}");
 }
 
 #[test]

@@ -33,6 +33,9 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
         (true, Word::Pass) if verdict.tells(ReasonCode::AddedBroken) => {
             warn("passes, but not what is new")
         }
+        (true, Word::Pass) if verdict.tells(ReasonCode::EditsEvaluator) => {
+            warn("passes by an evaluator that this change edits")
+        }
         (true, Word::Pass) if verdict.has_lost_items() => warn("passes on what is left"),
         (true, Word::Pass) if verdict.tells_against(ReasonCode::Relabelled) => {
             warn("passes by the labels of the base")

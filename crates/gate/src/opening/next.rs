@@ -214,6 +214,13 @@ fn fine(verdict: &Verdict) -> Phrase {
             "Look at what is new: it fails from the start, and once this is merged nothing tells of it any more.",
         );
     }
+    if verdict.tells(ReasonCode::EditsEvaluator) {
+        return Phrase::text(
+            "Read the edit of the evaluator: a softer one looks like a better pipeline. With a command for ",
+        )
+        .name("rescore")
+        .and(" the evaluator of the base scores the answers as well.");
+    }
     if verdict.has_lost_items() {
         return missing(verdict);
     }
