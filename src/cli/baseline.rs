@@ -35,13 +35,13 @@ struct SaveArgs {
     /// The report [default: `kelvin/report.json` beside the configuration].
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Saves it although the work tree differed from the commit.
+    /// Saves the report even if the work tree differed from the commit.
     #[arg(long)]
     allow_dirty: bool,
-    /// The name it is kept under, instead of `name` in the configuration.
+    /// The name to keep the report under, instead of `name` in the configuration.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     name: Option<String>,
-    /// Keeps it in this clone alone, where `kelvin gate` finds it; nothing is pushed.
+    /// Keeps the report only in this clone, where `kelvin gate` finds it; nothing is pushed.
     #[arg(long)]
     local: bool,
 }

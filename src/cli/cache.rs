@@ -21,7 +21,7 @@ const CACHED: &str = "with a section `cache` in the configuration";
 pub(super) struct CacheArgs {
     #[command(subcommand)]
     command: CacheCommand,
-    /// The configuration that names the folder; without `cache` in it, that is `.kelvin-cache` beside it.
+    /// The configuration that names the folder; if it has no `cache`, the folder is `.kelvin-cache` beside it.
     #[arg(
         long,
         value_name = "FILE",
@@ -38,10 +38,10 @@ enum CacheCommand {
     /// Removes answers that no run has used for a long time, then the oldest ones until the rest is small
     /// enough. A run does the same once a day.
     Prune {
-        /// Removes answers that were not used for more than so many days.
+        /// Removes answers that were not used for more than this many days.
         #[arg(long, value_name = "DAYS", default_value_t = LONGEST.as_secs() / DAY)]
         days: u64,
-        /// Keeps at most so many megabytes.
+        /// Keeps at most this many megabytes.
         #[arg(long, value_name = "MB", default_value_t = LARGEST / MEGABYTE)]
         megabytes: u64,
     },

@@ -37,18 +37,18 @@ pub(super) struct CheckArgs {
     /// Runs this probe only, of those that are configured.
     #[arg(long, value_name = "PROBE")]
     probe: Option<String>,
-    /// Measures this case or query only; the other cases still lend their units. May be repeated.
+    /// Measures this case or query only; units of the other cases are still used. May be repeated.
     #[arg(long, value_name = "CASE")]
     only: Vec<String>,
-    /// Measures one share of the cases, e.g. `3/8` for the third of eight; `kelvin merge` joins the
-    /// reports of all. The other cases still lend their units.
+    /// Measures one share of the cases, e.g. `3/8` for the third of eight; `kelvin merge` joins the reports of all
+    /// shares. Units of the other cases are still used.
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     /// Seeds the choice of perturbations, instead of `seed` in the configuration.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// How often each input is run, instead of `repeats` in the configuration. 5 make a good base to compare
-    /// with.
+    /// How often each input is run, instead of `repeats` in the configuration. With 5, the report is a good base to
+    /// compare with.
     #[arg(long, value_name = "N", value_parser = super::whole::<1_000>)]
     pub(super) repeats: Option<NonZeroUsize>,
     /// How many invocations run at the same time, instead of `jobs` in the configuration.
@@ -57,7 +57,7 @@ pub(super) struct CheckArgs {
     /// The folder for inputs, outputs and reports [default: `kelvin` beside the configuration].
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// Calls the pipeline for every input, whatever the cache has.
+    /// Calls the pipeline for every input, even if the cache has the answer.
     #[arg(long)]
     no_cache: bool,
     /// Goes on where an interrupted run stopped.
@@ -69,15 +69,15 @@ pub(super) struct CheckArgs {
     /// Lists every variant and how many invocations there are, writes nothing and runs nothing.
     #[arg(long, conflicts_with_all = ["dry_run", "resume"])]
     list: bool,
-    /// Says how many calls a check and a gate take, and how long and how much money by the last recorded run;
-    /// writes nothing and runs nothing.
+    /// Says how many calls a check and a gate take, and estimates time and money from the last recorded run; writes
+    /// nothing and runs nothing.
     #[arg(long, conflicts_with_all = ["dry_run", "resume", "list", "confirm"])]
     forecast: bool,
-    /// With `--forecast`: what a call costs in US dollars. It counts instead of the price of the recorded runs,
-    /// where they have one.
+    /// With `--forecast`: the price of a call in US dollars. It replaces the price of the recorded runs, if they have
+    /// one.
     #[arg(long, value_name = "USD", requires = "forecast")]
     usd_per_call: Option<f64>,
-    /// After the baselines, shows what the rest will cost and asks.
+    /// After the baselines, shows what the rest will cost and asks whether to go on.
     #[arg(long, conflicts_with = "dry_run")]
     confirm: bool,
     /// Leaves the run out of the local history.
@@ -86,8 +86,7 @@ pub(super) struct CheckArgs {
     /// What is printed on standard output.
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     format: CheckFormat,
-    /// How progress is told on standard error; `json` also leaves standard output empty unless a
-    /// format is asked for.
+    /// How progress is shown on standard error; `json` also leaves standard output empty unless a format is asked for.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub(super) log_format: LogFormat,
 }

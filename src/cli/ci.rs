@@ -49,20 +49,19 @@ pub(super) struct CiArgs {
     /// When a comment is written on the pull request.
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Update)]
     comment: When,
-    /// Tells the comment of this job from those of others [default: workflow, job and
-    /// configuration].
+    /// Tells the comment of this job apart from those of other jobs [default: workflow, job and configuration].
     #[arg(long, value_name = "KEY")]
     comment_key: Option<String>,
-    /// Makes a check run with remarks at the cases.
+    /// Makes a check run with annotations at the cases.
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, default_value_t = false, default_missing_value = "true")]
     check_run: bool,
     /// The folder to work in, relative to the workspace.
     #[arg(long, value_name = "DIR")]
     working_directory: Option<PathBuf>,
-    /// The token that GitHub is asked with [default: the one in `GITHUB_TOKEN`].
+    /// The token for requests to GitHub [default: the one in `GITHUB_TOKEN`].
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
-    /// Uploads the report as an artifact, where this is a container action.
+    /// Uploads the report as an artifact, if this is a container action.
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, default_value_t = true, default_missing_value = "true")]
     upload: bool,
     /// Measures one share of the cases, e.g. `3/8`; nothing is gated or posted then.
@@ -71,10 +70,10 @@ pub(super) struct CiArgs {
     /// Joins the reports of shards in this folder, and runs nothing.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["shard", "only"])]
     merge: Option<PathBuf>,
-    /// Calls the pipeline for every input, whatever the cache has.
+    /// Calls the pipeline for every input, even if the cache has the answer.
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, default_value_t = false, default_missing_value = "true")]
     no_cache: bool,
-    /// The revision to compare with, instead of where the change begins.
+    /// The revision to compare with, instead of the commit where the change begins.
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// The payload of the event [default: the one that `GITHUB_EVENT_PATH` names].
@@ -95,9 +94,9 @@ pub(super) enum When {
     Update,
     /// A new one for every run.
     New,
-    /// One comment, and none before there is something to say.
+    /// One comment, but no comment until there is something to say.
     OnChange,
-    /// By `post/`, from what this run leaves: the token of this run may be read-only.
+    /// Written by `post/`, from the files that this run leaves: the token of this run may be read-only.
     Later,
     /// Never.
     Off,

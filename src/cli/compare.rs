@@ -25,12 +25,12 @@ use kelvin_record::{ItemComparison, Nouns};
 /// The arguments of `kelvin compare`.
 #[derive(Debug, Args)]
 pub(super) struct CompareArgs {
-    /// What is compared with: a report file, the file of an evaluator such as promptfoo, a run of the history, or a git revision. `file:`,
-    /// `run:` or `rev:` before it says which, where it could be several.
+    /// The base: a report file, the file of an evaluator such as promptfoo, a run of the history, or a git revision. A
+    /// prefix `file:`, `run:` or `rev:` says which one, if the name fits several.
     base: String,
-    /// What is compared: the same.
+    /// The report to compare with the base, given in the same way.
     head: String,
-    /// The configuration beside which the history lies, and whose reports a revision has.
+    /// The configuration: the history lies beside it, and a revision is searched for its reports.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
     /// Refuses reports that differ in anything but the pipeline and its figures.

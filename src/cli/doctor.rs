@@ -21,7 +21,7 @@ pub(super) struct DoctorArgs {
     /// The configuration that a run would use.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
-    /// The output folder of such a run [default: `kelvin` beside the configuration].
+    /// The output folder of that run [default: `kelvin` beside the configuration].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// The payload of a GitHub event [default: the one that `GITHUB_EVENT_PATH` names].

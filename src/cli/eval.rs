@@ -31,7 +31,7 @@ pub(super) struct EvalArgs {
         default_value = "1,3,5,10"
     )]
     k: Vec<NonZeroUsize>,
-    /// A first relevant hit behind this rank has a reciprocal rank of 0.
+    /// If the first relevant hit is behind this rank, the reciprocal rank is 0.
     #[arg(long, value_name = "N", default_value = "10")]
     cut_off: NonZeroUsize,
     /// The lowest grade of a relevant document.

@@ -29,7 +29,7 @@ pub(super) struct ExportArgs {
     /// The form of the data set.
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     format: ExportFormat,
-    /// The least score of an invocation that is exported.
+    /// The lowest score with which an invocation is exported.
     #[arg(
         long,
         value_name = "SCORE",

@@ -29,7 +29,7 @@ pub(super) struct GateArgs {
     check: CheckArgs,
     #[command(flatten)]
     options: GateOptions,
-    /// The revision to compare with, instead of where the change begins.
+    /// The revision to compare with, instead of the commit where the change begins.
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// Runs doubtful cases again, within the budget of the configuration; the default.
@@ -66,7 +66,7 @@ enum Verb {
     Veritas(VeritasArgs),
 }
 
-/// What changes `gate` and `baseline` of the configuration.
+/// The options that override `gate` and `baseline` of the configuration.
 #[derive(Debug, Args)]
 pub(super) struct GateOptions {
     /// Where the baseline comes from: `auto`, `tree`, `branch`, `compute`, `off`, or a file.
@@ -79,15 +79,15 @@ pub(super) struct GateOptions {
     /// How far a metric may drop, instead of `gate.max_drop`.
     #[arg(long, value_name = "X", value_parser = max_drop)]
     max_drop: Option<f64>,
-    /// What fails the job: only a `regression`, also an `inconclusive` result, or `never` anything.
+    /// What fails the job: only a `regression`, also an `inconclusive` result, or nothing (`never`).
     #[arg(long, value_name = "WHAT", value_enum)]
     fail_on: Option<FailOn>,
     /// What running doubtful cases again may cost: a number of calls, minutes (`10m`), or both
     /// (`200,10m`).
     #[arg(long, value_name = "BUDGET", value_parser = budget)]
     budget: Option<Spending>,
-    /// How often each input of a base is run, instead of `baseline.repeats`: on a push, whose report is kept,
-    /// and where the gate measures the base itself.
+    /// How often each input of a base is run, instead of `baseline.repeats`: on a push, whose report is kept, and when
+    /// the gate measures the base itself.
     #[arg(long, value_name = "N", value_parser = super::whole::<1_000>)]
     base_repeats: Option<NonZeroUsize>,
     /// How often a doubtful input of a change may be run in all, instead of `gate.budget.head_repeats`.
@@ -98,8 +98,7 @@ pub(super) struct GateOptions {
 /// What fails the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum FailOn {
-    /// What the configuration says; by default a regression, and what may be one where no case was
-    /// run again.
+    /// What the configuration says; by default a regression, and a possible regression if no case was run again.
     Regression,
     /// A drop that noise may explain as well.
     Inconclusive,

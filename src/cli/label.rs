@@ -24,7 +24,7 @@ pub(super) struct LabelArgs {
     /// The configuration beside which the ledger lies.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
-    /// What you choose by: shown with each pair, and counted apart.
+    /// The criterion that you choose by: shown with each pair, and counted separately.
     #[arg(long, value_name = "TEXT", default_value = "better", value_parser = word)]
     criterion: String,
     /// Your name in the ledger; several people may label the same pairs.

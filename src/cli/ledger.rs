@@ -35,7 +35,7 @@ pub(super) struct LedgerArgs {
     /// Only entries of prompts with this tag.
     #[arg(long, value_name = "TAG", global = true)]
     tag: Option<String>,
-    /// At most so many entries, the last ones; a list has 50 unless told otherwise.
+    /// At most this many entries, the last ones; without it a list has 50.
     #[arg(long, value_name = "N", global = true)]
     last: Option<usize>,
 }
@@ -62,7 +62,7 @@ enum LedgerCommand {
     },
     /// Adds the entries of a file of JSON lines, as `export` prints them.
     Import {
-        /// The file; lines that are no entries are passed over and counted.
+        /// The file; lines that are not entries are skipped and counted.
         file: PathBuf,
     },
 }

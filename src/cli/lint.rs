@@ -19,7 +19,7 @@ pub(super) struct LintArgs {
     /// The configurations; each is checked with the cases and other items that it names [default: kelvin.yaml].
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// A configuration, as the other commands name it. May be repeated.
+    /// A configuration, given as for the other commands. May be repeated.
     #[arg(long = "config", value_name = "FILE")]
     configs: Vec<PathBuf>,
     /// What is printed on standard output.

@@ -20,7 +20,7 @@ pub(super) struct CompletionsArgs {
 /// The arguments of `kelvin man`.
 #[derive(Debug, Args)]
 pub(super) struct ManArgs {
-    /// The folder; it is made where it is not there.
+    /// The folder; it is made if it does not exist.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

@@ -65,15 +65,15 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Shows in a few seconds what this is for.
+    /// Shows in a few seconds what Kelvin is for.
     ///
-    /// It makes a pipeline and a change that makes it worse, and says so.
+    /// It makes a pipeline and a change that makes the pipeline worse, and reports that.
     Demo(demo::DemoArgs),
     /// Writes a `kelvin.yaml` for your pipeline.
     Init(init::InitArgs),
-    /// Makes cases of traces of production.
+    /// Makes cases from production traces.
     ///
-    /// It replaces what is private, lists every case for review, and writes them where that is asked for. A file with JSON,
+    /// It replaces what is private, lists every case for review, and writes the cases if asked to. A file with JSON,
     /// JSON lines or a table needs no import: name it in `kelvin.yaml`, as `cases: FILE`.
     Import(import::ImportArgs),
     /// Checks a configuration and its cases without running anything, fast enough for every commit.
@@ -110,7 +110,7 @@ enum Command {
     Calibrate(calibrate::CalibrateArgs),
     /// Lists the runs of this machine, and the course of each metric.
     History(history::HistoryArgs),
-    /// Shows the last reports in a browser, and follows the runs of now.
+    /// Shows the last reports in a browser, and follows the runs in progress.
     View(view::ViewArgs),
     /// Exports the invocations of a run that score well, as a data set for training.
     Export(export::ExportArgs),
@@ -160,7 +160,7 @@ impl Command {
     }
 }
 
-/// What a command prints that has no other forms.
+/// The formats of a command that prints only text or JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum TextOrJson {
     /// For a terminal.

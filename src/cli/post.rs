@@ -20,20 +20,20 @@ pub(super) struct PostArgs {
     /// The run whose result is published [default: the one of the `workflow_run` event].
     #[arg(long, value_name = "ID")]
     run_id: Option<u64>,
-    /// The name of the configuration, where a repository has several [default: the one that `config` has on the base
+    /// The name of the configuration, if a repository has several [default: the one that `config` has on the base
     /// branch].
     #[arg(long, value_name = "NAME")]
     configuration: Option<String>,
-    /// The configuration, as the repository names it; its rules on the base branch say who may approve.
+    /// The configuration, as a path in the repository; its rules on the base branch say who may approve.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: String,
     /// When a comment is written on the pull request.
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Update)]
     comment: When,
-    /// Tells the comment of this job from those of others [default: workflow and configuration].
+    /// Tells the comment of this job apart from those of other jobs [default: workflow and configuration].
     #[arg(long, value_name = "KEY")]
     comment_key: Option<String>,
-    /// The token that GitHub is asked with [default: the one in `GITHUB_TOKEN`].
+    /// The token for requests to GitHub [default: the one in `GITHUB_TOKEN`].
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
 }

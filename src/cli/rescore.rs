@@ -143,13 +143,13 @@ struct GradesArgs {
     /// The folder for the new report.
     #[arg(long, value_name = "DIR", default_value = "kelvin-rejudged")]
     out: PathBuf,
-    /// Adds the grades to no ledger.
+    /// Does not add the grades to the ledger.
     #[arg(long)]
     no_history: bool,
     /// What is printed on standard output.
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     format: CheckFormat,
-    /// How progress is told on standard error.
+    /// How progress is shown on standard error.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 }
@@ -211,7 +211,7 @@ struct QualityArgs {
     /// The configuration, whose section `quality` has the rules. Without it: the rules of the report.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// What conformance, completeness and efficiency weigh, as `0.40,0.35,0.25` or by name, as
+    /// The weights of conformance, completeness and efficiency, as `0.40,0.35,0.25` or by name, as
     /// `conformance=0.5,completeness=0.5`.
     #[arg(long, value_name = "WEIGHTS")]
     weights: Option<String>,

@@ -25,10 +25,10 @@ pub(super) struct VeritasArgs {
     /// The configuration; its folder is the working directory of the pipeline.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
-    /// The revision to compare with, instead of where the change begins.
+    /// The revision to compare with, instead of the commit where the change begins.
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// How often every invocation is made, each time anew [default: `quality.live_runs`, else 3]
+    /// How often every invocation is made, without the cache [default: `quality.live_runs`, else 3]
     #[arg(long, value_name = "N", value_parser = super::whole::<1_000>)]
     live_runs: Option<NonZeroUsize>,
     /// Says what the verdict would be, and leaves nothing behind: no report, no history, no request for

@@ -33,20 +33,19 @@ pub(super) struct CalibrateArgs {
     /// history, or a revision.
     #[arg(long, value_name = "REPORT", conflicts_with = "answers")]
     report: Option<String>,
-    /// The judge, by its place in the configuration, where several ask a language model: `grading.judge`.
+    /// The judge, if several ask a language model: its place in the configuration, such as `grading.judge`.
     #[arg(long, value_name = "PLACE")]
     judge: Option<String>,
-    /// Compares with the similarity of embeddings by this model of `models`, instead of with equal texts.
+    /// Compares the judge with embedding similarity by this model of `models`, instead of with equality of texts.
     #[arg(long, value_name = "MODEL")]
     embeddings: Option<String>,
-    /// The family of models that the judge belongs to [default: the one whose name is a part of the name
-    /// of its model].
+    /// The model family of the judge [default: the family whose name is a part of the name of its model].
     #[arg(long, value_name = "FAMILY")]
     family: Option<String>,
     /// The lowest score with which an answer passes.
     #[arg(long, value_name = "SCORE", default_value_t = 0.5, value_parser = pass)]
     pass: f64,
-    /// How often the same copy is graded, for the noise of the judge.
+    /// How often the same copy is graded, to measure the noise of the judge.
     #[arg(long, value_name = "N", default_value = "3", value_parser = crate::cli::whole::<1_000>)]
     repeats: NonZeroUsize,
     /// How many calls are made at the same time, instead of `jobs` in the configuration.
@@ -55,7 +54,7 @@ pub(super) struct CalibrateArgs {
     /// The folder for the calls [default: `kelvin-calibrate` beside the configuration].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Calls the judge for every copy, whatever the cache has.
+    /// Calls the judge for every copy, even if the cache has the answer.
     #[arg(long)]
     no_cache: bool,
     /// Goes on where an interrupted trial stopped.
@@ -70,7 +69,7 @@ pub(super) struct CalibrateArgs {
     /// What is printed on standard output.
     #[arg(long, value_enum, default_value_t = CalibrateFormat::Text)]
     format: CalibrateFormat,
-    /// How progress is told on standard error.
+    /// How progress is shown on standard error.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 }

@@ -20,10 +20,10 @@ pub(super) struct DigestArgs {
     /// as `2026-W47`, or a time; all in UTC.
     #[arg(long, value_name = "TIME", default_value = "7d")]
     since: String,
-    /// The end of the period, not a part of it: a date, an ISO week or a time [default: now].
+    /// The end of the period, which is itself not included: a date, an ISO week or a time [default: now].
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// The configuration beside which the history lies, and whose branch of reports is read.
+    /// The configuration: the history lies beside it, and its branch of reports is read.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
     /// The only configuration to look at, by the name under which its reports are kept.

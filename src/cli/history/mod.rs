@@ -34,32 +34,32 @@ pub(super) struct HistoryArgs {
 
 #[derive(Debug, Subcommand)]
 enum HistoryCommand {
-    /// Tells what changed over a period, from every report of it that was kept.
+    /// Tells what changed over a period, from every report that was kept in that time.
     Digest(digest::DigestArgs),
     /// Lists what dropped in this version against the version before it.
     Regression(regression::RegressionArgs),
 }
 
-/// What is listed, where no other view of the history is asked for.
+/// What is listed, if no other view of the history is asked for.
 #[derive(Debug, Args)]
 struct ListArgs {
     /// The configuration beside which the history lies.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
-    /// How many runs are listed, the last ones [default: 20]. A page has up to 100 of each configuration.
+    /// How many of the last runs are listed [default: 20]. A page has up to 100 of each configuration.
     #[arg(long, value_name = "N")]
     last: Option<usize>,
     /// Shows every metric, not only those that the gate looks at.
     #[arg(long)]
     all: bool,
-    /// What is written. `text` and `json` list the runs of this machine; a page has those of the branch of reports
-    /// too, which is fetched first.
+    /// What is written. `text` and `json` list the runs of this machine; a page also has the runs of the branch of
+    /// reports, which is fetched first.
     #[arg(long, value_enum, default_value_t = ListFormat::Text)]
     format: ListFormat,
-    /// Of a page: the only configuration to show, by the name under which its reports are kept.
+    /// For a page: the only configuration to show, by the name under which its reports are kept.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Of a page: a metric to show, instead of those that are shown first; may be given several times.
+    /// For a page: a metric to show, instead of those that are shown first; may be given several times.
     #[arg(long = "metric", value_name = "ID")]
     metrics: Vec<String>,
     /// The file it is written to [default: standard output].

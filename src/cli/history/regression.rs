@@ -23,10 +23,10 @@ pub(super) struct RegressionArgs {
     /// The version to compare with: a tag, a commit or another revision [default: the version before].
     #[arg(long, value_name = "REV")]
     against: Option<String>,
-    /// The configuration beside which the history lies, and whose branch of reports is read.
+    /// The configuration: the history lies beside it, and its branch of reports is read.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
-    /// The name under which its reports are kept, where it is another one today.
+    /// The name under which the old reports are kept, if the configuration has another name today.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// A metric to look at, instead of those that are shown first; may be given several times.

@@ -47,29 +47,29 @@ pub(super) struct ImportArgs {
     /// Overwrites the files that are there already.
     #[arg(long, requires = "into", conflicts_with = "add")]
     force: bool,
-    /// Writes into a file of its own what was answered in production, for whoever labels the cases.
+    /// Writes the answers of production into this file, for the person who labels the cases.
     #[arg(long, value_name = "FILE", requires = "into")]
     answers: Option<PathBuf>,
     /// Replaces what a pattern finds by `[NAME 1]`, `[NAME 2]` and so on. May be repeated.
     #[arg(long, value_name = "NAME=REGEX", value_parser = OwnRedaction::parse)]
     redact: Vec<OwnRedaction>,
-    /// Keeps what one of the rules that ship would replace. May be repeated.
+    /// Keeps what this built-in rule would replace. May be repeated.
     #[arg(long, value_enum, value_name = "RULE")]
     keep: Vec<ShippedRule>,
-    /// Leaves out a field, such as `passages`, or `/customer/address` within another one, in each element where that is a
-    /// list. May be repeated.
+    /// Leaves out a field, such as `passages`, or a field of another one, such as `/customer/address`; of a list, a
+    /// field of each element. May be repeated.
     #[arg(long, value_name = "FIELD")]
     drop: Vec<String>,
-    /// Leaves out a trace, by the id in the list or its beginning. May be repeated.
+    /// Leaves out the trace with this id, or with an id that begins so; the list shows the ids. May be repeated.
     #[arg(long, value_name = "ID")]
     without: Vec<String>,
-    /// Makes cases of traces that ended with an error too.
+    /// Also makes cases from traces that ended with an error.
     #[arg(long)]
     with_errors: bool,
-    /// Lists the texts whole.
+    /// Lists the texts in full.
     #[arg(long)]
     full: bool,
-    /// A file that no flag names.
+    /// A file that is given without a flag.
     #[arg(hide = true)]
     others: Vec<PathBuf>,
 }

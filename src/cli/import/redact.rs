@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::cli::again::name_of;
 use kelvin_github::publish::mask;
 
-/// A rule that ships. Where two find the same, the one that stands first here wins.
+/// A built-in rule. If two rules find the same text, the one that is listed first wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(super) enum ShippedRule {
     /// Keys, tokens and passwords: by their form, by a word such as `password:` before them, or by the name of their

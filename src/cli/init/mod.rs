@@ -66,14 +66,14 @@ pub(super) struct InitArgs {
     /// Does not run the pipeline.
     #[arg(long)]
     no_probe: bool,
-    /// Keeps the output folder, the cache and what a trial has left out of git.
+    /// Adds the output folder, the cache and the files that a trial left to `.gitignore`.
     #[arg(long, overrides_with = "no_gitignore")]
     gitignore: bool,
     /// Leaves `.gitignore` alone.
     #[arg(long)]
     no_gitignore: bool,
-    /// Writes `.github/workflows/kelvin.yml` and `kelvin-post.yml`, which check every pull request. Where the
-    /// configuration is there already and no other answer is given, it writes these two alone.
+    /// Writes `.github/workflows/kelvin.yml` and `kelvin-post.yml`, which check every pull request. If the
+    /// configuration exists already and no other answer is given, it writes only these two.
     #[arg(long, overrides_with = "no_workflow")]
     workflow: bool,
     /// When the workflow measures a pull request. A check `kelvin` that a rule requires stays pending until then.
@@ -82,8 +82,8 @@ pub(super) struct InitArgs {
     /// Writes no workflows.
     #[arg(long)]
     no_workflow: bool,
-    /// Asks nothing. What no flag says is found out, by a run of the pipeline on the first case; what cannot be
-    /// found out is named.
+    /// Asks nothing. What no flag says is found out by a run of the pipeline on the first case; what cannot be found
+    /// out is listed.
     #[arg(long, short)]
     yes: bool,
     /// Overwrites files that are there already.

@@ -10,11 +10,11 @@ pub(super) enum WorkflowTrigger {
     /// Every push to a pull request.
     #[default]
     Push,
-    /// The label `kelvin`: from then on every push, as long as it is there.
+    /// The label `kelvin`: then every push is measured, as long as the label is there.
     Label,
-    /// A comment `/kelvin run` of somebody who may write to the repository.
+    /// A comment `/kelvin run` by somebody who may write to the repository.
     Comment,
-    /// A review that approves, of somebody of the team.
+    /// A review that approves, by somebody of the team.
     Approval,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct ViewArgs {
     /// The folder of the reports [default: `kelvin` beside the configuration].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The port of this machine [default: 7463, or a free one where another program has that].
+    /// The port of this machine [default: 7463, or a free one if another program uses that].
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
 }
