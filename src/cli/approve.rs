@@ -15,13 +15,13 @@ pub(super) struct ApproveArgs {
     /// The pull request [default: the one that the event is about].
     #[arg(long, value_name = "NUMBER")]
     pull_request: Option<u64>,
-    /// The configuration, as a path in the repository; its rules on the base branch say who may approve.
+    /// The configuration, as the repository names it; its rules on the base branch say who may approve.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: String,
     /// What follows from a decision.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Follows::Rerun)]
     then: Follows,
-    /// The file of the workflow that measures; a comment `/kelvin run` starts that workflow again.
+    /// The file of the workflow that measures, which a comment `/kelvin run` starts again.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yml")]
     workflow: String,
     /// The token for requests to GitHub [default: the one in `GITHUB_TOKEN`].

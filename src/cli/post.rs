@@ -20,11 +20,11 @@ pub(super) struct PostArgs {
     /// The run whose result is published [default: the one of the `workflow_run` event].
     #[arg(long, value_name = "ID")]
     run_id: Option<u64>,
-    /// The name of the configuration, if a repository has several [default: the one that `config` has on the base
+    /// The name of the configuration, where a repository has several [default: the one that `config` has on the base
     /// branch].
     #[arg(long, value_name = "NAME")]
     configuration: Option<String>,
-    /// The configuration, as a path in the repository; its rules on the base branch say who may approve.
+    /// The configuration, as the repository names it; its rules on the base branch say who may approve.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: String,
     /// When a comment is written on the pull request.

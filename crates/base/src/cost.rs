@@ -18,7 +18,7 @@ pub struct Cost {
     pub retries: usize,
     /// Seconds spent in calls, added up over all jobs.
     pub pipeline_seconds: f64,
-    /// The tokens that the calls of this run used, where they called a model.
+    /// The tokens that the calls of this run used, if they called a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// The tokens of all answers, those of the cache included: what this run would have used without a

@@ -62,25 +62,25 @@ impl From<Exit> for ExitCode {
 
 /// A problem that only the user can fix: a flag, a line of `kelvin.yaml`, a case.
 ///
-/// The text names the place and what was found there; the help, where there is one, says what to do.
+/// The text names the place and what was found there; the help, if there is one, says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misuse {
     /// The place and what was found.
     pub what: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// The file and the line, where the problem is about one.
+    /// The file and the line, if the problem is about one.
     pub at: Option<(PathBuf, usize)>,
-    /// The same in parts, where the text has several findings or more is known of one.
+    /// The findings one by one, if the text has several, or if more is known about one.
     pub findings: Vec<Finding>,
 }
 
 /// One problem in a form for a program: an editor or a review.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The file to fix; none where the problem is about no file, or about a missing one.
+    /// The file to fix; `None` if the problem is about no file, or about a missing one.
     pub file: Option<PathBuf>,
-    /// The line, from 1; none where the problem is about the whole file.
+    /// The line, from 1; `None` if the problem is about the whole file.
     pub line: Option<usize>,
     /// The key of the configuration, as `gate.min_pairs` or `prompts[2].id`.
     pub key: Option<String>,

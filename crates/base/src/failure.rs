@@ -44,7 +44,7 @@ pub enum FailureKind {
     EmptyContent,
     /// The server of a model answered what its wire format does not allow.
     MalformedBody,
-    /// The file of recorded answers has none for this prompt.
+    /// The file of recorded answers has no answer for this prompt.
     NotRecorded,
     /// The ceiling of the calls of a model was reached before this call; it was not made.
     BudgetSpent,
@@ -56,18 +56,18 @@ pub enum FailureKind {
     GradeAmbiguous,
     /// The object that a judge answered has no score.
     GradeMissing,
-    /// What a judge answered for the score is no number from 0 to 1, or none of the choices.
+    /// The score that a judge answered is not a number from 0 to 1, or not one of the choices.
     GradeInvalid,
-    /// What an embedder answered are not two vectors that can be compared.
+    /// An embedder did not answer with two vectors that can be compared.
     VectorsUnusable,
 }
 
-/// A failed invocation; scored as nothing, counted, shown.
+/// A failed invocation; it has no score, but is counted and shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// What went wrong.
     pub kind: FailureKind,
-    /// The same for a person, with what was found.
+    /// The same in words for people, with what was found.
     pub message: String,
     /// The end of its standard error.
     #[serde(default, skip_serializing_if = "String::is_empty")]

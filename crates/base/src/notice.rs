@@ -31,7 +31,7 @@ pub enum Code {
     Skip,
     /// Samples that a judge gave no score, or invocations that lack a factor; they are in no figure.
     Unscored,
-    /// A file in the folder of the items that is none.
+    /// A file in the folder of the items that is not an item.
     IgnoredFile,
     /// Fewer calls were made at the same time than asked for, since the system allows too few open files.
     FewerJobs,
@@ -45,9 +45,9 @@ pub enum Code {
     OtherQuestions,
     /// Nothing was run: the figures are those of the base.
     Copied,
-    /// A pattern of harmless files that lists a file which may change an answer, or none.
+    /// A pattern of `harmless` that matches a file which may change an answer, or matches no file.
     Harmless,
-    /// A code of one probe, or of a later version. Its words are people's words for it.
+    /// A code of one probe, or of a later version. People see it with spaces.
     #[serde(untagged)]
     Of(OwnCode),
 }
@@ -93,12 +93,12 @@ impl Code {
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct Notice {
-    /// What it is about.
+    /// What the notice is about.
     pub code: Code,
-    /// The case, where it is about one.
+    /// The case, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<String>,
-    /// The kind of perturbation, where it is about one.
+    /// The kind of perturbation, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// How many were wanted.
@@ -113,7 +113,7 @@ pub struct Notice {
     /// Whether a reader has to know it before the figures.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foremost: bool,
-    /// The same for a person, with the reason.
+    /// The same in words for people, with the reason.
     pub text: String,
 }
 

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 pub struct Usage {
     /// Tokens that were sent.
     pub input_tokens: u64,
-    /// Tokens that were answered.
+    /// Tokens of the answers.
     pub output_tokens: u64,
-    /// What the tokens cost by the prices of the configuration, in US dollars; none where a call has
-    /// no price, or where the server did not tell its tokens.
+    /// What the tokens cost by the prices of the configuration, in US dollars; missing if a call has no price, or if
+    /// the server did not tell its tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
-    /// Calls of which the server told no tokens; they are in no sum.
+    /// Calls for which the server told no tokens; they are in no sum.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub untold: usize,
 }

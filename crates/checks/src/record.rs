@@ -27,7 +27,7 @@ const NOT_KEPT: &str = "what was said of it is not kept here";
 /// The data of this probe in a report.
 pub(crate) type ChecksSection = Section<ChecksBasis, ScenarioRecord>;
 
-/// What becomes of a check, of a run of a scenario, of a scenario.
+/// The outcome of a check, of a run of a scenario, or of a scenario.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -37,7 +37,7 @@ pub(crate) enum Outcome {
     Passed,
     /// It does not hold.
     Failed,
-    /// Nobody knows whether it holds: it is no pass, and in no mean.
+    /// It is not known whether it holds: this is not a pass, and is in no mean.
     Error,
     /// It does not apply, and is in no mean.
     Skipped,
@@ -60,7 +60,7 @@ impl Outcome {
 pub(crate) struct ChecksBasis {
     /// The invariants, by name.
     pub(super) invariants: BTreeMap<String, InvariantBasis>,
-    /// The composite from which a run passes; none where every check has to pass.
+    /// The composite from which a run passes; missing if every check has to pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pass_threshold: Option<f64>,
     /// Whether a gate needs a score of 1.
@@ -77,14 +77,14 @@ pub(crate) struct ChecksBasis {
 pub(crate) struct InvariantBasis {
     /// What must hold, in words.
     pub(super) description: String,
-    /// What it weighs.
+    /// Its weight.
     pub(super) weight: f64,
-    /// Whether the composite is 0 where it does not hold.
+    /// Whether the composite is 0 if it does not hold.
     pub(super) gate: bool,
-    /// Whether it holds only for the scenarios that bring it themselves.
+    /// Whether it holds only for the scenarios that define it themselves.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) own: bool,
-    /// Who grades it; none where nobody is asked.
+    /// The judge that grades it; missing if no judge is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) judge: Option<JudgeBasis>,
 }
@@ -96,7 +96,7 @@ pub(crate) struct JudgeBasis {
     pub(super) grader_id: String,
     /// The score from which the check passes.
     pub(super) pass_threshold: f64,
-    /// A larger share of runs that the judge could not grade makes the figures unmeasured.
+    /// The share of runs that the judge may fail to grade; with more of them the figures are unmeasured.
     pub(super) max_errors: MaxErrors,
 }
 
@@ -105,10 +105,10 @@ pub(crate) struct JudgeBasis {
 pub(crate) struct ScenarioRecord {
     /// The digest of what it is asked, with its parameters.
     pub(super) input: Digest,
-    /// The beginning of what it is asked; empty where it is asked nothing.
+    /// The beginning of what it is asked; empty if it is asked nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) prompt: String,
-    /// The beginning of what is expected, a text as it is and anything else as JSON; none where nothing is.
+    /// The beginning of what is expected, a text as it is and anything else as JSON; missing if nothing is expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expected: Option<String>,
     /// Its parameters.
@@ -116,7 +116,7 @@ pub(crate) struct ScenarioRecord {
     pub(super) params: BTreeMap<String, Value>,
     /// Its runs in order; those beyond the replicas were asked for by the gate.
     pub(super) runs: Vec<ScenarioRun>,
-    /// What there is to tell of it.
+    /// The notices about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) notices: Vec<Notice>,
 }
@@ -126,17 +126,17 @@ pub(crate) struct ScenarioRecord {
 pub(crate) struct ScenarioRun {
     /// Whether it passes.
     pub(super) outcome: Outcome,
-    /// The composite; null where a check is an error, or none applies.
+    /// The composite; null if a check is an error, or no check applies.
     pub(super) composite: Option<f64>,
     /// What each check says, by the name of the invariant.
     pub(super) checks: BTreeMap<String, CheckResult>,
-    /// The beginning of what the agent answered; none where the pipeline came to no end.
+    /// The beginning of what the agent answered; missing if the pipeline failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<KeptText>,
     /// What it did that is forbidden, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) forbidden: Vec<String>,
-    /// Why the pipeline came to no end; then no check was made.
+    /// Why the pipeline failed; then no check was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) failure: Option<Box<Failure>>,
 }
@@ -150,10 +150,10 @@ pub(crate) struct CheckResult {
     pub(super) score: Option<f64>,
     /// Why, in words.
     pub(super) reason: String,
-    /// What else the check has said; texts under `warnings` are told with the report.
+    /// What else the check has said; texts under `warnings` are shown with the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) details: Option<Value>,
-    /// What a judge has said, where one was asked.
+    /// What a judge has said, if one was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) judged: Option<Box<Judged>>,
 }
@@ -161,13 +161,13 @@ pub(crate) struct CheckResult {
 /// What a judge has said of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Judged {
-    /// Its grade; none where there is none.
+    /// Its grade; missing if the judge gave no grade.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) grade: Option<Grade>,
     /// Why there is no grade.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) unscored: Option<Ungraded>,
-    /// What the answers of the judge have used.
+    /// The tokens that the answers of the judge used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Usage>,
     /// Whether something was left out of what the judge was given.

@@ -9,7 +9,7 @@ use super::record::VariantRecord;
 use kelvin_record::Ending;
 use kelvin_run::judge::Scorer;
 
-/// What the figures depend on beside the records; a part of every report.
+/// What the figures depend on besides the records; a part of every report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Basis {
     /// Where the decision stands in the output.
@@ -18,7 +18,7 @@ pub struct Basis {
     pub governing_types: Vec<String>,
     /// How decisions were compared.
     pub scorer: String,
-    /// How many cases there are in all: those that were not measured lend their units.
+    /// How many cases there are in all: units of cases that were not measured are used too.
     pub cases: usize,
     /// The opt-in kinds of perturbation that were enabled, in the order of the registry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -27,7 +27,7 @@ pub struct Basis {
     /// and decisions of different shards have to be compared then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<String>,
-    /// Whether `drop` counts into invariance.
+    /// Whether `drop` counts towards invariance.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub count_drop: bool,
     /// Whether the noise floor was measured.

@@ -18,10 +18,10 @@ use kelvin_run::judge;
 const FIRST: usize = 3;
 const LONGEST: usize = 60;
 
-/// The labels that a change edits, and by whose the figures are.
+/// The labels that a change edits, and the side whose labels the figures use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct EditedLabels {
-    /// The cases whose labels differ, a label that only one side has included.
+    /// The cases whose labels differ, also if only one side has a label.
     pub relabelled: Vec<String>,
     /// How many of them have another text as well.
     #[serde(default, skip_serializing_if = "is_none")]
@@ -30,11 +30,11 @@ pub(super) struct EditedLabels {
     /// No side's label can judge both texts, so that they are in no figure about labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<String>,
-    /// How many cases the change labels, where the base has no label at all: then there is none to be judged by, and
-    /// those of the change count for both sides.
+    /// How many cases the change labels, if the base has no label at all: then the labels of the change count for both
+    /// sides.
     #[serde(default, skip_serializing_if = "is_none")]
     pub first: usize,
-    /// By whose labels the figures are.
+    /// The side whose labels the figures use.
     pub labels: ComparedSide,
 }
 

@@ -34,8 +34,8 @@ pub struct CaseRecord {
     pub units: Vec<UnitRecord>,
     /// The unperturbed input; one sample a repeat.
     pub baseline: Vec<Sample>,
-    /// What the outputs say beside the decision, by field; one a repeat of `baseline`, and none where no output says
-    /// anything. It is for people, and in no figure.
+    /// What the outputs say besides the decision, by field; one entry for each repeat of `baseline`; missing if no
+    /// output says anything. It is for people, and in no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<BTreeMap<String, String>>,
     /// Replays of the unperturbed input for the noise floor, the first sample of `baseline` not
@@ -72,10 +72,10 @@ pub struct UnitRecord {
     pub unit_type: Arc<str>,
     /// The line of its heading, or of its record, from 1.
     pub line: usize,
-    /// The array of a record that it is an element of, by its number; none elsewhere.
+    /// The number of the array of the record that has the unit as an element; missing for other units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<u32>,
-    /// The turn of a conversation that it stands in, from 0; none where the case is one input.
+    /// The turn of a conversation that it stands in, from 0; missing if the case is one input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
 }
@@ -96,9 +96,9 @@ pub struct VariantRecord {
     pub input: Digest,
     /// What was done to the case.
     pub notes: Arc<Notes>,
-    /// One sample a repeat; empty where nothing was run.
+    /// One sample a repeat; empty if nothing was run.
     pub samples: Vec<Sample>,
-    /// What a swap did, next to what it could do; none for other kinds, and where it is not known.
+    /// What a swap did, compared with what it could do; missing for other kinds, and if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swap: Option<Box<SwapRecord>>,
 }
@@ -108,15 +108,14 @@ pub struct VariantRecord {
 /// invariance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SwapRecord {
-    /// How far the answers went: the mean distance to the case's own answers, less the mean
-    /// distance between two of those.
+    /// How far the answers moved: the mean distance to the case's own answers, minus the mean distance between two of
+    /// those.
     pub reaction: f64,
-    /// How far the donor's own answers are away: their mean distance to the case's own answers,
-    /// less `noise`.
+    /// How far the donor's own answers are away: their mean distance to the case's own answers, minus `noise`.
     pub contrast: f64,
     /// The mean distance between two own answers of the same case, over the case and its donor.
     pub noise: f64,
-    /// Whether the answer that the case mostly gets is another one than the donor mostly gets.
+    /// Whether the case and the donor differ in the answer that they mostly get.
     pub donor_differs: bool,
 }
 
@@ -143,7 +142,7 @@ impl VariantRecord {
 /// One invocation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
-    /// The decision, where there is one.
+    /// The decision, if there is one.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -151,8 +150,8 @@ pub struct Sample {
     )]
     #[schemars(with = "Option<Value>")]
     pub decision: Option<Value>,
-    /// The mean distance to the decisions of the baseline; where a judge compares them, the distance to that
-    /// of the same repeat. None for a baseline and wherever either side failed.
+    /// The mean distance to the decisions of the baseline; if a judge compares them, the distance to that of the same
+    /// repeat. Missing for a baseline and wherever either side failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance: Option<f64>,
     /// Why there is no decision.

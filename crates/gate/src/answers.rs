@@ -39,48 +39,48 @@ pub struct ChangedAnswers {
     pub item: String,
     /// What several are called.
     pub items: String,
-    /// How many items both sides have answered, and usually get the answer of the base.
+    /// How many items have an answer on both sides, and usually get the answer of the base.
     pub same: usize,
-    /// How many of them usually get another answer than on the base, and that is not its noise.
+    /// How many items usually get another answer than on the base, and noise does not explain it.
     pub other: usize,
-    /// How many have an answer on the base and none on the head.
+    /// How many have an answer on the base and no answer on the head.
     pub gone: usize,
-    /// How many have none on the base and one on the head.
+    /// How many have no answer on the base and an answer on the head.
     pub new: usize,
-    /// In how many of those that are the same some run of the head is answered otherwise.
+    /// How many of the unchanged items get another answer in some run of the head.
     #[serde(default)]
     pub varied: usize,
-    /// In how many of those that are the same some run of the base is answered otherwise than it usually is.
+    /// How many of the unchanged items get another answer than usual in some run of the base.
     #[serde(default)]
     pub varied_on_base: usize,
-    /// Whether each side has answered each of them once, so that nothing tells a change from noise.
+    /// Whether each side has answered each item once, so that a change cannot be told apart from noise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
-    /// Those that are answered otherwise, the one that lost most in a metric first, else in the order of their names.
+    /// The items with another answer: the one that lost most in a metric first, else in the order of their names.
     pub answers: Vec<ChangedAnswer>,
 }
 
-/// One item that is answered otherwise.
+/// One item with another answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedAnswer {
     /// Its name.
     pub item: String,
-    /// What was asked, where the report tells it.
+    /// What was asked, if the report tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
-    /// What should be answered, where somebody has said it.
+    /// What should be answered, if somebody has said it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// What it was answered most often on the base; a decision as JSON, and cut where it is long: after 600 columns, and
-    /// after 80 where 500 answers stand before it. Where both answers begin alike for as long, both begin with `…`, a few
-    /// words before they differ.
+    /// The most frequent answer on the base; a decision as JSON, and cut if it is long: after 600 columns, and after 80
+    /// if 500 answers stand before it. If both answers begin alike for as long, both begin with `…`, a few words before
+    /// they differ.
     pub base: String,
     /// The same on the head.
     pub head: String,
-    /// The ranked hits of both sides, where the probe asks a search; of the first 500.
+    /// The ranked hits of both sides, if the probe asks a search; only for the first 500 answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hits: Option<RankedHits>,
-    /// What the outputs say beside these answers, such as a reason, by field; of the first 500.
+    /// What the outputs say besides these answers, such as a reason, by field; only for the first 500 answers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub beside: BTreeMap<String, FieldBeside>,
 }
@@ -99,8 +99,8 @@ pub fn add_hits(verdict: &mut Verdict, (base, head): (&Report, &Report)) {
     }
 }
 
-/// A field of the outputs beside the answer that is compared. It is cut where it is long, and missing where an output
-/// does not have it.
+/// A field of the outputs besides the answer that is compared. It is cut if it is long, and missing if an output does
+/// not have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FieldBeside {
     /// What the output of the base says.

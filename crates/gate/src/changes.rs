@@ -23,13 +23,13 @@ pub struct CaseChange {
     pub base: Option<f64>,
     /// The value on the head.
     pub head: Option<f64>,
-    /// The variants that got worse, worst first, with the values on both sides; of a case that got
-    /// better those that got better. In words.
+    /// The variants that got worse, worst first, with the values on both sides; for a case that got better, the
+    /// variants that got better. In words.
     pub flipped: Vec<String>,
     /// The same as values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantChange>,
-    /// Variants without a counterpart of the same input.
+    /// Variants without a counterpart that has the same input.
     pub not_comparable: usize,
 }
 

@@ -51,14 +51,14 @@ pub enum Difference {
         /// Name and version of what measured the head.
         head: String,
     },
-    /// What could not be read of the report of a side, or what is not in it.
+    /// Something could not be read from the report of a side, or is not in it.
     NotInReport {
         /// What that is.
         what: String,
     },
     /// The head was finished before the gate saw it, so that no case could be run again.
     FinishedBefore,
-    /// The head was measured with another configuration than the one that is judged by.
+    /// The head was measured with another configuration than the one whose rules judge it.
     MeasuredOtherwise {
         /// The file of that configuration.
         file: String,
@@ -69,7 +69,7 @@ pub enum Difference {
     BaseRanCasesOfTheHead {
         /// How many cases were run.
         cases: usize,
-        /// The cases that are compared as edited ones all the same.
+        /// The cases that are still compared as edited ones.
         left: Vec<String>,
     },
     /// The code of the base was to be run on the cases that the change edits, and was not.
@@ -102,7 +102,7 @@ pub enum Difference {
         reports: usize,
         /// Whether they are further apart than their own noise explains.
         apart: bool,
-        /// Whether the base was run again in some cases, where they count no more.
+        /// Whether the base was run again in some cases, for which the stored reports no longer count.
         in_part: bool,
     },
     /// Stored reports did not serve as repeats of the base, because a cache of the pipeline gave their answers.
@@ -110,7 +110,7 @@ pub enum Difference {
         /// How many reports.
         reports: usize,
     },
-    /// A stored report that says it is of the base's code, and is not.
+    /// A stored report that claims to be of the base's code, and is not.
     StoredNotBelieved {
         /// Its commit.
         commit: String,
@@ -122,7 +122,7 @@ pub enum Difference {
         /// Why.
         why: String,
     },
-    /// What a later version tells and this one does not know; `gate.json` has its words.
+    /// A difference that only a later version knows; `gate.json` describes it in words.
     #[serde(other)]
     Unknown,
 }

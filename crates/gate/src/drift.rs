@@ -19,11 +19,11 @@ use kelvin_record::{Direction, Interval, Metric};
 /// What became of the gated metrics since the anchor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Drift {
-    /// The commit of the anchor; null where it could not be had.
+    /// The commit of the anchor; null if it could not be obtained.
     pub commit: Option<String>,
     /// Which report it is, in words; or why there is none.
     pub anchor: String,
-    /// The gated metrics that both have, by id.
+    /// The gated metrics that both the anchor and the head have, by id.
     pub metrics: BTreeMap<String, Drifted>,
 }
 
@@ -42,7 +42,7 @@ pub struct Drifted {
     pub head_interval: Option<Interval>,
     /// How much worse the head is: positive is worse, whichever way is better.
     pub drop: f64,
-    /// How much worse it may be: `baseline.max_drift`, and at least what one change may cost.
+    /// How much worse it may be: `baseline.max_drift`, and at least the drop that one change may have.
     pub limit: f64,
     /// Whether it is worse by more than that.
     pub is_beyond: bool,

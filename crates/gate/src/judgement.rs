@@ -32,14 +32,14 @@ pub struct Judgement {
     /// The verdict and its reasons.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// Where the baseline is from; null where there is none.
+    /// Where the baseline is from; null if there is none.
     pub base: Option<Provenance>,
-    /// The sources that did not serve, where there is no baseline.
+    /// The sources that gave no baseline, if there is none.
     pub tried: Vec<Tried>,
     /// What a reader has to know before the figures, in sentences without their full stops.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
-    /// What differs between the two runs beside their figures, in words.
+    /// What differs between the two runs besides their figures, in words.
     pub differences: Vec<String>,
     /// The same, each with a code and its values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -47,32 +47,31 @@ pub struct Judgement {
     /// What became of each case: the metric that dropped most beyond its limit first, and within a
     /// metric the case that adds most to its drop.
     pub cases: Vec<CaseChange>,
-    /// The answers that went wrong, of the cases that matter most; empty where the probe keeps none.
+    /// The answers that went wrong, of the cases that matter most; empty if the probe keeps no answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flips: Vec<Flip>,
     /// How many invocations the re-runs of the head took.
     pub reruns: usize,
-    /// What became of the items of each probe that aligns its sections, each under its name.
+    /// What became of the items of each probe that aligns its sections, by the name of the probe.
     #[serde(flatten)]
     pub comparisons: ItemComparisons,
-    /// How many invocations measuring the base took; null where there is none.
+    /// How many invocations measuring the base took; null if there is none.
     #[serde(default)]
     pub base_invocations: Option<usize>,
-    /// How many invocations of the base this gate made beside that, to run it again next to the head.
+    /// How many further invocations of the base this gate made, to run it again next to the head.
     #[serde(default, skip_serializing_if = "is_none_at_all")]
     pub base_reruns: usize,
-    /// What an answer of the head took, as a multiple of what one of the base took: in money, or in tokens
-    /// where the money is not known; answers of the cache count with what their calls had taken. Null
-    /// where no model tells it.
+    /// The cost of an answer of the head, as a multiple of the cost of an answer of the base: in money, or in tokens if
+    /// the money is not known; answers from the cache count with the cost of their calls. Missing if no model tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_ratio: Option<f64>,
-    /// How far the head is from the anchor; missing where the configuration names none.
+    /// How far the head is from the anchor; missing if the configuration names no anchor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
-    /// How to run this gate again; null where nothing was run, as between two named reports.
+    /// How to run this gate again; missing if nothing was run, as between two named reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<Reproduction>,
-    /// What became of the request to approve a regression; null where none was made.
+    /// What became of the request to approve a regression; missing if no request was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
 }

@@ -40,11 +40,11 @@ pub struct Policy {
     pub budget: RerunBudget,
 }
 
-/// How a drop is told from noise.
+/// How a drop is distinguished from noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
-    /// By its noise, with re-runs where they can be made.
+    /// By its noise, with re-runs if they can be made.
     Auto,
     /// Not at all: every drop beyond the limit is a regression.
     Threshold,

@@ -36,15 +36,14 @@ impl fmt::Display for Source {
     }
 }
 
-/// A source that did not serve.
+/// A source that gave no baseline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tried {
     /// Which one.
     pub source: Source,
     /// Why not.
     pub why: String,
-    /// What kept the source from being asked or read, so that it may have a baseline all the same;
-    /// null where it was asked.
+    /// Why the source could not be asked or read, so that it may still have a baseline; missing if it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
 }
@@ -52,25 +51,25 @@ pub struct Tried {
 /// Where a baseline is from, in every detail that a reader may doubt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
-    /// The source that served.
+    /// The source that gave the baseline.
     pub source: Source,
     /// Where exactly: a path, a branch, a file.
     pub place: String,
-    /// The commit whose report it is; none for a file.
+    /// The commit whose report it is; null for a file.
     pub commit: Option<String>,
-    /// The artifact, where it is from one.
+    /// The artifact, if it is from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<KeptArtifact>,
-    /// Why that commit is the base; of a file, what could not be read of it.
+    /// Why that commit is the base; for a file, what could not be read from it.
     pub why: Option<String>,
     /// How many commits it is behind the base; 0 is the base itself.
     pub behind: usize,
-    /// How many days before the base's own time it was measured; none where it is not known.
+    /// How many days before the base's own time it was measured; null if it is not known.
     pub days: Option<u64>,
     /// The sources that were tried before.
     pub tried: Vec<Tried>,
-    /// Why nobody knows whether the report is that of its commit; missing where it was held against it,
-    /// and where there was nothing to hold it against.
+    /// Why it is not known whether the report is that of its commit; missing if that was checked, and if there was
+    /// nothing to check it against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchecked: Option<String>,
 }

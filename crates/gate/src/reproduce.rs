@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 
 use super::Judgement;
 
-/// The parts of a `kelvin gate` that gives the same verdict, run in the root of a clone.
+/// The parts of a `kelvin gate` command that gives the same verdict in the root of a clone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reproduction {
-    /// The commit that was judged; null where the configuration lies in no repository.
+    /// The commit that was judged; null if the configuration lies in no repository.
     pub commit: Option<String>,
-    /// Whether files of it had changes that were not committed.
+    /// Whether the work tree had changes that were not committed.
     pub dirty: bool,
     /// The arguments after `kelvin gate`, without `--only`.
     pub arguments: Vec<String>,
     /// The cases that the gate was restricted to; empty means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// What has to be there first, and how to get it; null where the repository has everything.
+    /// What has to be there first, and how to get it; missing if the repository has everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,
 }

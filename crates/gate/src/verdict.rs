@@ -51,17 +51,17 @@ pub enum Word {
     Pass,
     /// Nothing was run: the change touches only files that the configuration of the base lists as harmless.
     Unaffected,
-    /// There is nothing to compare with: every source was asked, and has none.
+    /// There is nothing to compare with: every source was asked, and no source has a baseline.
     NoBaseline,
     /// Neither a regression nor its absence can be shown.
     Inconclusive,
     /// It was not measured, or not in enough cases.
     Unmeasured,
-    /// Whether there is something to compare with is not known: it could not be asked for.
+    /// Whether there is something to compare with is not known: a source could not be asked.
     BaselineUnreachable,
     /// Worse, and not by noise.
     Regression,
-    /// Worse, and somebody who may has to say whether that is wanted.
+    /// Worse, and somebody with the right to decide has to say whether that is wanted.
     PendingApproval,
 }
 
@@ -74,15 +74,15 @@ pub struct MetricVerdict {
     pub cause: Cause,
     /// How much it matters.
     pub policy: Attention,
-    /// Whether it is among the first that people are shown, whatever it may do.
+    /// Whether it is among the first metrics that people are shown, whatever its policy is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headline: bool,
     /// Whether a smaller value is better.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lower_is_better: bool,
-    /// The base over the cells that both sides measured; where there are none, as reported.
+    /// The value of the base over the cells that both sides measured; if there are no such cells, the reported value.
     pub base: Option<f64>,
-    /// The head over the same.
+    /// The same for the head.
     pub head: Option<f64>,
     /// How much worse the head is: positive is worse, whichever way is better.
     pub drop: Option<f64>,
@@ -96,32 +96,32 @@ pub struct MetricVerdict {
     pub at_most: Option<f64>,
     /// The smallest drop that this suite would have shown four times in five.
     pub detectable: Option<f64>,
-    /// What one cell is worth.
+    /// How much one cell weighs in the value.
     pub resolution: Option<f64>,
     /// How many cases were judged.
     pub cases: usize,
     /// How many cells.
     pub cells: usize,
-    /// How far one stored report of the base is from another, as a standard deviation, where several serve as
-    /// repeats of the base and their own noise does not explain it.
+    /// The standard deviation between stored reports of the base, if several serve as repeats of the base and their own
+    /// noise does not explain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between_reports: Option<f64>,
     /// The cases that lost a cell: it failed, or the case, its kind or its type was withdrawn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
-    /// How many of the cells that the base measured became of what.
+    /// What became of the cells that the base measured.
     #[serde(default)]
     pub coverage: CellCounts,
-    /// The figures are those of the cases of the same name, each side on its own inputs.
+    /// Whether the figures are those of the cases of the same name, each side on its own inputs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unpaired: bool,
-    /// So many inputs changed that its pairs alone tell little.
+    /// Whether so many inputs changed that the pairs alone tell little.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_thin: bool,
-    /// What became of the governing type that the metric is of, where it is judged by its swaps.
+    /// What became of the governing type of the metric, if it is judged by its swaps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swaps: Option<SwapsVerdict>,
-    /// The cases that the drop comes from, worst first; at most as many as a sentence bears.
+    /// The cases that the drop comes from, worst first; at most as many as fit into a sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drivers: Vec<Driver>,
 }
@@ -137,11 +137,11 @@ pub struct SwapsVerdict {
     pub swaps: usize,
     /// How many of them moved the decision on the base.
     pub moved_base: usize,
-    /// How many do on the head.
+    /// How many of them move it on the head.
     pub moved_head: usize,
-    /// The share that was lost, less what was won; of numbers the part of the squared distances.
+    /// The share that was lost, minus the share that was won; for numbers, the share of the squared distances.
     pub drop: f64,
-    /// The share that may be lost: `max_drop`, or a third of what the base had where that is less.
+    /// The share that may be lost: `max_drop`, or a third of what the base had if that is less.
     pub limit: f64,
     /// Whether a pass says nothing of the type, because the suite could not see its loss.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -185,7 +185,7 @@ pub struct Driver {
 pub enum Cause {
     /// The drop is beyond the limit and beyond its noise.
     Drop,
-    /// The drop is bounded below the limit.
+    /// The upper bound of the drop is below the limit.
     Bounded,
     /// The drop is beyond the limit, and noise may explain it.
     Suspected,
@@ -193,23 +193,23 @@ pub enum Cause {
     Wide,
     /// The head is worse than the configuration allows at all.
     Minimum,
-    /// So many more items were lost than won that chance cannot have made it.
+    /// So many more items were lost than won that chance does not explain it.
     Items,
-    /// A drop beyond the limit can hide in what has no value.
+    /// A drop beyond the limit can hide in cells without a value.
     Missing,
-    /// The drop is beyond the limit, and what nobody has judged may explain it.
+    /// The drop is beyond the limit, and hits that nobody has judged may explain it.
     Unjudged,
     /// Too many inputs have no value, or were withdrawn.
     Coverage,
     /// A governing type was withdrawn.
     Withdrawn,
-    /// So many inputs changed that the pairs tell little, and that is set to fail.
+    /// So many inputs changed that the pairs tell little, and the configuration says that this fails.
     Edited,
     /// One side has no value.
     NoValue,
-    /// The two sides do not mean the same by it.
+    /// The metric does not mean the same on both sides.
     Incomparable,
-    /// The base does not have it.
+    /// The base does not have the metric.
     New,
     /// Nothing was run, and the value is that of the base.
     Unaffected,
@@ -228,7 +228,7 @@ pub struct BrokenCase {
     pub bad: usize,
     /// How many runs there were.
     pub runs: usize,
-    /// Whether no run has a value, where the base has one.
+    /// Whether no run has a value, although the base has one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub valueless: bool,
 }
@@ -521,12 +521,12 @@ pub struct Reason {
     /// What it is about.
     #[serde(default)]
     pub code: ReasonCode,
-    /// What it does; null where it does nothing.
+    /// Whether it fails the job or warns; null if it does neither.
     pub effect: Option<Effect>,
-    /// The metric, where it is about one.
+    /// The metric, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// The sentence; names in it are tamed for a terminal, not for Markdown or HTML.
+    /// The sentence; names in it are made safe for a terminal, not for Markdown or HTML.
     pub text: String,
 }
 
@@ -558,9 +558,9 @@ pub enum ReasonCode {
     NotMeasured,
     /// The records of two runs could not be aligned in every item, or in a coarse way only.
     Alignment,
-    /// Nobody knows whether the report of the base is that of its commit.
+    /// It is not known whether the report of the base is that of its commit.
     BaseNotChecked,
-    /// The change passes by the rules that it has made, and not by those of the base.
+    /// The change passes by its own new rules, but not by the rules of the base.
     OwnRules,
     /// The change edits the rules that it is judged by, and is judged by those of the base, since a regression by them
     /// needs an approval.
@@ -571,11 +571,11 @@ pub enum ReasonCode {
     LeftOut,
     /// What the labels of the other side say of a change that edits labels.
     Relabelled,
-    /// How much of a drop may come from what nobody has judged.
+    /// How much of a drop may come from hits that nobody has judged.
     Unjudged,
     /// A metric is worse by more than is allowed than it was at the anchor, an older report.
     Drift,
-    /// The change could not be held against the anchor.
+    /// The change could not be compared with the anchor.
     DriftUnknown,
     /// The change edits the rules that it is judged by, or may do so.
     EditsRules,

@@ -30,12 +30,12 @@ struct GradingKeys {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GradingKeysInside {
-    /// A file of JSON lines, a JSON array or a table (`.csv`, `.tsv`) with `id`, `prompt` and, where they are known,
+    /// A file of JSON lines, a JSON array or a table (`.csv`, `.tsv`) with `id`, `prompt` and, if they are known,
     /// `reference` and `tags`; or a folder whose Markdown files are one prompt each.
     #[schemars(length(min = 1))]
     prompts: String,
-    /// Which field or column of the file has what is called `prompt`, `reference` and so on here, where they have other
-    /// names, such as `{prompt: question, reference: answer}`.
+    /// The fields or columns of the file for `prompt`, `reference` and so on, if they have other names, such as
+    /// `{prompt: question, reference: answer}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     prompt_fields: BTreeMap<String, String>,
     /// What is graded.
@@ -56,7 +56,7 @@ struct GradingKeysInside {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     passages_field: Option<String>,
-    /// A larger share of samples without a score makes the score unmeasured.
+    /// The share of samples that may have no score; with more of them the score is unmeasured.
     #[serde(default)]
     max_errors: MaxErrors,
 }

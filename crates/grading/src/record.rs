@@ -23,22 +23,22 @@ pub struct GradingBasis {
     pub judge: String,
     /// What a score means.
     pub scoring: Scoring,
-    /// A larger share of samples without a score makes the score unmeasured.
+    /// The share of samples that may have no score; with more of them the score is unmeasured.
     pub max_errors: MaxErrors,
     /// What is graded: the command line or the model.
     pub candidate: String,
-    /// What it is graded next to, where that was run; none where the answers of the base are.
+    /// What it is graded next to, if that was run; missing if it is graded next to the answers of the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// How the model of the candidate is asked; none where the candidate is a command.
+    /// How the model of the candidate is asked; missing if the candidate is a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<AskedModel>,
-    /// The answers whose order is known that the judge graded beside the rest; none where nothing was gated, and where
-    /// the judge asks no language model.
+    /// The answers with a known order that the judge graded beside the rest; missing if nothing was gated, and if the
+    /// judge asks no language model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planted: Option<PlantedAnswers>,
     /// Why the judge has graded the answers of the base again in this run, so that both sides have grades of the same
-    /// judge; none where the report of the base has its grades.
+    /// judge; missing if the report of the base has its grades.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_anew: Option<WhyAnew>,
 }
@@ -139,7 +139,7 @@ pub struct PromptRecord {
     /// Words to sort prompts by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// What came of it; one a repeat.
+    /// The results, one for each repeat.
     pub samples: Vec<GradedSample>,
 }
 
@@ -151,20 +151,20 @@ pub struct GradedSample {
     /// The answer that it was graded next to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Answered>,
-    /// Which repeat of the report of the base that answer is, from 1; none where the baseline was run.
+    /// Which repeat of the report of the base that answer is, from 1; missing if the baseline was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_repeat: Option<usize>,
     /// The grade of the candidate's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<Grade>,
-    /// The grade of the candidate's answer by the reference of the base, where the change has another one. The lower of
+    /// The grade of the candidate's answer by the reference of the base, if the change has another one. The lower of
     /// the two counts, so that nobody makes a wrong answer right by another reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade_by_old_reference: Option<Grade>,
-    /// The grade of the baseline's answer, where that was graded too.
+    /// The grade of the baseline's answer, if that was graded too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_grade: Option<Grade>,
-    /// What the judge used for both grades, where it told it.
+    /// The tokens that the judge used for both grades, if it told them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_usage: Option<Usage>,
     /// Why there is no score.
@@ -178,13 +178,13 @@ pub struct Answered {
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<KeptText>,
-    /// The passages that it was made from, the best first, where the pipeline told them.
+    /// The passages that it was made from, the best first, if the pipeline told them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passages: Option<Vec<KeptText>>,
     /// Why there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<Failure>>,
-    /// What the call used, where the pipeline told it.
+    /// The tokens that the call used, if the pipeline told them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -205,10 +205,10 @@ impl Answered {
 pub struct Unscored {
     /// What went wrong.
     pub code: UnscoredCode,
-    /// What went wrong with the judge, where it was the judge.
+    /// What went wrong with the judge, if the judge failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<UngradedCode>,
-    /// The same for a person, with what was found.
+    /// The same in words for people, with what was found.
     pub text: String,
 }
 

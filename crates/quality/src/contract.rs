@@ -23,7 +23,7 @@ pub(super) type ContractKeys = BTreeMap<String, Rule>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Rule {
-    /// A type, and no more than that.
+    /// Only a type.
     Type(OutputType),
     /// A type with what else must hold.
     Rule(RuleKeys),
@@ -66,10 +66,10 @@ const fn yes() -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Length {
-    /// At least so long.
+    /// At least this long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) min: Option<u32>,
-    /// At most so long.
+    /// At most this long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) max: Option<u32>,
 }

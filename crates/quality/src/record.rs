@@ -15,7 +15,7 @@ pub(crate) type QualitySection = Section<QualityBasis, QualityItem>;
 /// How the scores are made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct QualityBasis {
-    /// What made the scores, with the version of its rules.
+    /// The scorer that made the scores, with the version of its rules.
     pub scorer: String,
     /// What each factor weighs, as it is configured.
     pub weights: Weights,
@@ -58,7 +58,7 @@ pub(crate) struct UsagePointers {
 pub(crate) struct QualityItem {
     /// By the name of the probe.
     pub probes: BTreeMap<String, CaseQuality>,
-    /// What the outputs come to that were recorded earlier; they are in no score of the case.
+    /// The indicators of the outputs that were recorded earlier; they are in no score of the case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dry_runs: Vec<QualityIndicators>,
 }
@@ -66,7 +66,7 @@ pub(crate) struct QualityItem {
 /// What the pipeline has answered to a case of one probe.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct CaseQuality {
-    /// The digest of the unperturbed input; null where it was not run.
+    /// The digest of the unperturbed input; null if it was not run.
     pub input: Option<Digest>,
     /// The runs of the unperturbed input, in order. These alone make the score of the case.
     pub runs: Vec<QualityIndicators>,
@@ -87,13 +87,13 @@ pub(crate) struct QualityIndicators {
     /// The share of all tokens that were of use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<f64>,
-    /// The weighted sum of the factors; null where one of them is missing.
+    /// The weighted sum of the factors; null if one of them is missing.
     #[serde(default)]
     pub quality_score: Option<f64>,
     /// What the pipeline says it has used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_counts: Option<TokenCounts>,
-    /// What is wrong with the output, or missing in it, one clause each. The words are not ours.
+    /// What is wrong with the output, or missing in it, one clause each. The words are not those of Kelvin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,
     /// Whether the pipeline left no output that can be read.
@@ -108,7 +108,7 @@ pub(crate) struct TokenCounts {
     pub input: u64,
     /// Answered by models.
     pub output: u64,
-    /// Those of the answers that were of use, where that is told.
+    /// The tokens of the answers that were of use, if the pipeline tells that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub useful: Option<u64>,
     /// All together.

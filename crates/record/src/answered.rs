@@ -130,18 +130,18 @@ impl fmt::Display for Answer {
 /// An item in which answers went wrong that were right on the base.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flip {
-    /// The metric that got worse by it.
+    /// The metric that got worse by these answers.
     pub metric: String,
     /// The item.
     pub item: String,
     /// What the answers ought to have done.
     pub ought: Ought,
-    /// In so many parts of the item the answer is the one of `head`: where it ought to hold, and was the one
-    /// of `base`; where it ought to move, and did move on the base.
+    /// In how many parts of the item the answer is that of `head`, although it ought to hold and was that of `base`, or
+    /// ought to move and did move on the base.
     pub flipped: usize,
-    /// So many parts of the item ought to do the same, and were asked on both sides.
+    /// How many parts of the item ought to do the same, and were asked on both sides.
     pub of: usize,
-    /// One of those that flipped.
+    /// One of the parts that flipped.
     pub part: String,
     /// The answer to that part that the base gives most often, as JSON.
     pub base: String,
@@ -155,6 +155,6 @@ pub struct Flip {
 pub enum Ought {
     /// Stay as it is: the evidence is the same.
     Hold,
-    /// Move: the evidence is another one.
+    /// Move: the evidence has changed.
     Move,
 }

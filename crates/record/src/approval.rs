@@ -21,7 +21,7 @@ pub struct ApprovalSettings {
     /// How somebody approves: by a label, by a comment, or by either. A comment can always reject.
     #[serde(default)]
     pub how: Ways,
-    /// The label that approves, where a label may.
+    /// The label that approves, if a label may.
     #[serde(default = "label")]
     #[schemars(length(min = 1, max = 50))]
     pub label: String,
@@ -41,7 +41,7 @@ pub struct ApprovalSettings {
 pub enum Ways {
     /// One way alone.
     One(ApprovalWay),
-    /// Each of several.
+    /// Several ways, each of which is enough.
     Each(#[schemars(length(min = 1))] Vec<ApprovalWay>),
 }
 

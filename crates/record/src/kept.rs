@@ -16,7 +16,7 @@ pub struct KeptText {
     pub text: Arc<str>,
     /// The digest of the whole text.
     pub digest: Digest,
-    /// How many characters the whole text has, where only its beginning is stored.
+    /// How many characters the whole text has, if only its beginning is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub characters: Option<usize>,
 }
@@ -106,7 +106,7 @@ fn is_stand_in(text: &str) -> bool {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum KeptTexts {
-    /// Nothing but their digests, by which an answer is known to be the same one.
+    /// Only their digests, which show whether an answer is the same.
     None,
     /// The first [`SHORT`](Self::SHORT) characters.
     #[default]

@@ -32,7 +32,7 @@ pub enum Unit {
     Share,
     /// Points on a scale that the metric brings along.
     Score,
-    /// How many times one quantity is another.
+    /// One quantity as a multiple of another.
     Ratio,
     /// A number of things.
     Count,
@@ -97,7 +97,7 @@ pub struct Interval {
 /// One figure of a report. Its id is its key there: `probe.name`, e.g. `evidence.invariance`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metric {
-    /// Unrounded; null where it could not be measured, never NaN.
+    /// Unrounded; null if it could not be measured, never NaN.
     pub value: Option<f64>,
     /// Why the value is null.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,11 +117,10 @@ pub struct Metric {
     /// Which way is better.
     pub direction: Direction,
     /// The group of figures that it belongs to, such as `evidence` or, for one kind of perturbation,
-    /// `evidence.invariance`. Empty where the report does not say it.
+    /// `evidence.invariance`. Empty if the report does not say it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub family: String,
-    /// Whether it is among the first figures that a person is shown, also where the gate does not look
-    /// at it.
+    /// Whether it is among the first figures that a person is shown, even if the gate does not look at it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headline: bool,
     /// The 95 % interval; respects that samples of one case belong together. Null below two cases.
@@ -138,21 +137,21 @@ pub struct Metric {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_failure_rate: bool,
     /// Whether the configuration demands it of every item: an item that does not meet it any more is broken, however
-    /// little that is of the mean.
+    /// little the mean changes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_declared: bool,
-    /// How likely chance may be, at most, for a drop between single runs of both sides to count as a regression. Missing
-    /// where the rule of the gate for single runs holds.
+    /// The largest probability of chance at which a drop between single runs of both sides counts as a regression.
+    /// Missing if the general rule of the gate for single runs applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact_at: Option<f64>,
     /// Whether every answer to a variant is compared with every answer to the item's own input, so that
     /// either can be repeated without the other. It is known while the probe runs, and not stored.
     #[serde(skip)]
     pub crosses: Crosses,
-    /// Below this a value is poor, whatever it was before. Missing where the metric has no such bound.
+    /// Below this a value is poor, whatever it was before. Missing if the metric has no such bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poor_below: Option<f64>,
-    /// The same per case, where that is meaningful.
+    /// The same per case, if that is meaningful.
     #[serde(default, skip_serializing_if = "SharedMap::is_empty")]
     pub per_case: SharedMap<CaseValue>,
 }
@@ -171,7 +170,7 @@ impl PartialEq for Crosses {
 /// A metric in one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseValue {
-    /// The mean over the samples of the case; null where it has none.
+    /// The mean over the samples of the case; null if it has none.
     pub value: Option<f64>,
     /// How many samples.
     pub n: usize,
@@ -362,13 +361,12 @@ pub fn family<'a>(
 /// One variant's part in a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
-    /// The digest of the variant's input and the baseline's: two sides are paired where it is equal.
+    /// The digest of the variant's input and the baseline's: two sides are paired if it is equal.
     pub input: Digest,
-    /// The value of each repeat, in the direction of the metric; null where it failed.
+    /// The value of each repeat, in the direction of the metric; null if it failed.
     pub values: Vec<Option<f64>>,
-    /// The value of each pair of answers: a list for each answer to the variant, and in it a value for each
-    /// answer to the input of the case. Missing where there is one pair, or each repeat was compared with
-    /// itself alone.
+    /// The value of each pair of answers: a list for each answer to the variant, and in it a value for each answer to
+    /// the input of the case. Missing if there is one pair, or each repeat was compared with itself alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairs: Option<Box<Pairs>>,
 }

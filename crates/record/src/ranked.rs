@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The first hits of the base and of the head for the same item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RankedHits {
-    /// What is expected among the hits; empty where nobody has said it.
+    /// What is expected among the hits; empty if nobody has said it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectedHit>,
     /// The first hits of the base, in order.
@@ -26,7 +26,7 @@ pub struct RankedHits {
 pub struct ExpectedHit {
     /// Its name.
     pub name: String,
-    /// Its title or the beginning of its text, where that is known.
+    /// Its title or the beginning of its text, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
@@ -38,14 +38,14 @@ pub struct RankedHit {
     pub rank: u32,
     /// Its name.
     pub name: String,
-    /// Its title or the beginning of its text, where the output has either.
+    /// Its title or the beginning of its text, if the output has either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Whether it is expected.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub expected: bool,
-    /// The rank of the same hit on the other side, from 1; null where the other side does not have it among the hits
-    /// that its report keeps.
+    /// The rank of the same hit on the other side, from 1; null if the other side does not have it among the hits that
+    /// its report keeps.
     pub other_rank: Option<u32>,
 }
 

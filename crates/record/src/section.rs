@@ -12,8 +12,8 @@ use crate::{Ending, KeptTexts, Nouns, RUNS_OF_THE_SUITE, Repeats, SharedMap};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 
-/// What the items of a probe and its command were; two sections are comparable as far as these agree.
-/// A digest is missing where the items are those of the other probes, and in a report of another tool.
+/// What the items of a probe and its command were; two sections are comparable as far as these agree. A digest is
+/// missing if the items are those of the other probes, and in a report of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SectionFingerprint {
     /// Every item that is configured, with its content, whether this run measured it or not.
@@ -32,7 +32,7 @@ pub struct Section<B, I> {
     pub ending: Ending,
     /// What was measured.
     pub fingerprint: SectionFingerprint,
-    /// What its figures depend on beside the records.
+    /// What its figures depend on besides the records.
     pub basis: B,
     /// The record of every item that this run looked at, by its id.
     pub items: SharedMap<I>,

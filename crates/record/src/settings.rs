@@ -14,14 +14,13 @@ use crate::approval::ApprovalSettings;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BaselineSettings {
-    /// The source; `auto` tries `tree`, `branch`, `artifact` in a workflow, and `compute` where it is
-    /// allowed.
+    /// The source; `auto` tries `tree`, `branch`, `artifact` in a workflow, and `compute` if it is allowed.
     pub from: BaselineSource,
     /// A report to compare with, whatever `from` says; for a laptop, not for pull requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub file: Option<String>,
-    /// The committed report that `tree` reads, out of the base commit.
+    /// The committed report that `tree` reads from the base commit.
     #[schemars(length(min = 1))]
     pub path: String,
     /// The branch that `branch` reads and `kelvin baseline save` writes.
@@ -30,14 +29,14 @@ pub struct BaselineSettings {
     /// How many reports of each configuration stay on the branch.
     #[schemars(range(max = 10_000))]
     pub keep: NonZeroUsize,
-    /// How much of the texts that the pipeline answered a report has on the branch: `short` keeps the first 80
-    /// characters of each and its digest, `full` what the report of the run has; decisions and graded answers stay as
-    /// they are. `none` keeps the digest alone, also of decisions and graded answers, and not only on the branch:
-    /// everything that `kelvin ci` reports, its artifact, comment, summary, annotations and check run, is without these
-    /// texts (the outputs stay in the folder of the run, which is not uploaded), and a verdict names an item that is
-    /// answered otherwise and the digests of its answers. Numbers, `true`, `false` and `null` are no texts, nor are the
-    /// names of documents and chunks that a search finds. Whoever can guess an answer can check the guess by its
-    /// digest. A judge has nothing of the base to compare with then, and `compute` has to make it anew.
+    /// How much of the texts of the pipeline a report on the branch has: `short` keeps the first 80 characters of each
+    /// and its digest, `full` what the report of the run has; decisions and graded answers stay as they are. `none`
+    /// keeps the digest alone, also of decisions and graded answers, and not only on the branch: everything that
+    /// `kelvin ci` reports, its artifact, comment, summary, annotations and check run, is without these texts (the
+    /// outputs stay in the folder of the run, which is not uploaded), and a verdict names an item that is answered
+    /// otherwise and the digests of its answers. Numbers, `true`, `false` and `null` are no texts, nor are the names of
+    /// documents and chunks that a search finds. Whoever can guess an answer can check the guess by its digest. A judge
+    /// then has no answers of the base to compare with, and `compute` has to make them anew.
     pub texts: KeptTexts,
     /// How many commits before the base a report may be.
     #[schemars(range(max = 10_000))]
@@ -45,26 +44,26 @@ pub struct BaselineSettings {
     /// How many days before the base a report's commit may be.
     #[schemars(range(max = 36_500))]
     pub max_age_days: u64,
-    /// How often each input of a base is run, where that is more than `repeats`: on a push of a branch, whose
-    /// report is kept, and where the gate measures the base itself. With 5 the gate decides more changes; with
-    /// less than 12 cases, use 10.
+    /// How often each input of a base is run, if that is more than `repeats`: on a push of a branch, whose report is
+    /// kept, and when the gate measures the base itself. With 5 the gate decides more changes; with less than 12 cases,
+    /// use 10.
     #[schemars(range(max = 1_000))]
     pub repeats: NonZeroUsize,
-    /// Whether the base commit may be checked out and measured where no report serves.
+    /// Whether the base commit may be checked out and measured if no report serves.
     pub compute: bool,
-    /// An older report of the branch that a change is held against too, so that many small drops in a row are
-    /// told: `tag` for the last tag that has one, a number of days such as `30d`, or a number of merges.
+    /// An older report of the branch that a change is also compared with, so that many small drops in a row are
+    /// noticed: `tag` for the last tag that has one, a number of days such as `30d`, or a number of merges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anchor: Option<Anchor>,
     /// How far a gated metric may drop against the anchor.
     #[schemars(range(min = 0, max = 2))]
     pub max_drift: f64,
-    /// What a larger drop against the anchor does. With `fail`, it warns too where the anchor cannot be had.
+    /// What a larger drop against the anchor does. With `fail`, it also warns if the anchor cannot be obtained.
     pub on_drift: FailOrWarn,
-    /// Whether the gate fails where there is no baseline at all.
+    /// Whether the gate fails if there is no baseline at all.
     pub require: bool,
-    /// What the gate does where a source of baselines could not be asked, or has a report that cannot be
-    /// read, and no other source has one.
+    /// What the gate does if a source of baselines could not be asked, or has a report that cannot be read, and no
+    /// other source has one.
     pub unreachable: FailOrWarn,
 }
 
@@ -90,13 +89,13 @@ impl Default for BaselineSettings {
     }
 }
 
-/// Which older report a change is held against too.
+/// Which older report a change is also compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Anchor {
-    /// The nearest that is so many merges old, or older.
+    /// The nearest report that is at least this many merges old.
     Merges(#[schemars(range(min = 1, max = 10_000))] usize),
-    /// That of the last tag, or the nearest that is so many days old, or older.
+    /// The report of the last tag, or the nearest one that is at least this many days old.
     Named(#[schemars(regex(pattern = r"^(tag|[1-9][0-9]{0,3}d)$"))] String),
 }
 
@@ -143,10 +142,10 @@ pub struct GateSettings {
     pub metrics: BTreeMap<String, MetricRule>,
     /// `auto` weighs a drop against the noise; `threshold` looks at the drop alone.
     pub rule: GateRule,
-    /// What items do that are answered otherwise than on the base: `any` tells them, `same` fails, as a snapshot test
-    /// would; what is right then needs an approval, and is the base once it is merged.
+    /// What happens if items get another answer than on the base: `any` reports them, `same` fails, as a snapshot test
+    /// would; a right change then needs an approval, and is the base once it is merged.
     pub answers: AnswersRule,
-    /// A drop that the noise may explain: `auto` fails where no case was run again.
+    /// A drop that the noise may explain: `auto` fails if no case was run again.
     pub on_suspected: OnSuspected,
     /// A case that broke completely while the mean hides it.
     pub on_broken_case: FailOrWarn,
@@ -158,17 +157,17 @@ pub struct GateSettings {
     /// Cases that were edited so that less than half of a metric, or fewer than 5 cases, can be
     /// paired with the base.
     pub on_edited: FailOrWarn,
-    /// Whether the pipeline always gives the same answer to the same input, so that one run tells.
+    /// Whether the pipeline always gives the same answer to the same input, so that one run is enough.
     pub deterministic: bool,
     /// The file in which `kelvin calibrate` keeps which language models are fit to grade.
     #[schemars(length(min = 1))]
     pub calibration: String,
-    /// Whether the gate fails where a gated metric is graded by a language model that was not found fit.
-    /// Without it the gate warns.
+    /// Whether the gate fails if a gated metric is graded by a language model that was not found fit. Without it the
+    /// gate warns.
     pub require_calibration: bool,
-    /// What becomes of metrics that a language model grades that `kelvin calibrate` found unfit. They never pass:
-    /// `refused` withholds their figures and fails the gate; `shown` shows the figures and lets the other gated
-    /// metrics decide. Where no other one is gated, the gate fails all the same.
+    /// What happens to metrics graded by a language model that `kelvin calibrate` found unfit. They never pass:
+    /// `refused` withholds their figures and fails the gate; `shown` shows the figures and lets the other gated metrics
+    /// decide. If no other metric is gated, the gate fails all the same.
     pub unfit_judge: UnfitJudge,
     /// What the gate may spend on running doubtful cases again.
     pub budget: Budget,
@@ -199,14 +198,14 @@ impl Default for GateSettings {
     }
 }
 
-/// Which answers may be others than on the base.
+/// Which answers may differ from those of the base.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswersRule {
-    /// Any; they are told.
+    /// Any; they are reported.
     #[default]
     Any,
-    /// None, the noise of both sides apart.
+    /// No answer, except by the noise of both sides.
     Same,
 }
 
@@ -306,7 +305,7 @@ pub struct Budget {
     /// once takes, for each side that can be run again; for the results of an evaluator six times its samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<usize>,
-    /// How many minutes. Without it: as many as those take.
+    /// How many minutes. Without it: as many as those invocations take.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10_080))]
     pub minutes: Option<f64>,

@@ -13,7 +13,7 @@ use kelvin_record::{
     SettingDiffers,
 };
 
-/// The cases of both sides, by suite; a suite in which nothing of this happened is left out.
+/// The cases of both sides, by suite; a suite without such changes is left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResultsChange {
     /// The suites by name.
@@ -31,10 +31,10 @@ pub struct SuiteChange {
     /// The cases that are scored in another way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scored_otherwise: Vec<String>,
-    /// The cases of the base that are gone, where they are more than may be missing.
+    /// The cases of the base that are gone, if more are gone than may be missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
-    /// The cases that are worse in a gated metric, where every case was run once on each side.
+    /// The cases that are worse in a gated metric, if every case was run once on each side.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worse_once: Vec<String>,
 }

@@ -46,14 +46,14 @@ pub struct SuiteSettings {
     /// The name. Its metrics are `results.NAME.METRIC`.
     #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"))]
     pub name: String,
-    /// The command that runs the whole suite once. `{output}` is the file that it writes; without it, `file` names
-    /// that file. pytest needs neither with `-p kelvin_action.pytest`. The exit code decides nothing, since many evaluators end with 1 or 100 where a case fails: the file
-    /// decides.
+    /// The command that runs the whole suite once. `{output}` is the file that it writes; without it, `file` names that
+    /// file. pytest needs neither with `-p kelvin_action.pytest`. The exit code decides nothing, since many evaluators
+    /// end with 1 or 100 if a case fails: the file decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub run: Option<String>,
-    /// The file that the evaluator writes, where `run` has no `{output}`, or that an earlier step of the job has written,
-    /// where there is no `run`. Its last part may have one `*`: then the one new file that fits is read.
+    /// The file that the evaluator writes, if `run` has no `{output}`, or that an earlier step of the job has written,
+    /// if there is no `run`. Its last part may have one `*`: then the one new file that fits is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub file: Option<String>,
@@ -62,9 +62,9 @@ pub struct SuiteSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub rerun: Option<String>,
-    /// The command that scores what `run` has written once more: `{input}` is that file and `{output}` the file to write, in
-    /// the same format. It is run where a change edits a file that this command reads: in a checkout of the base, so that the
-    /// answers of the change are scored as the base scores them.
+    /// The command that scores what `run` has written once more: `{input}` is that file and `{output}` the file to
+    /// write, in the same format. It is run if a change edits a file that this command reads: in a checkout of the
+    /// base, so that the answers of the change are scored as the base scores them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub rescore: Option<String>,
@@ -72,7 +72,8 @@ pub struct SuiteSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
     /// The metrics that the gate looks at; the others are shown. Without it: those of `metrics` that do not say
-    /// otherwise, else every pass or fail, else all of which the format says that more is better.
+    /// otherwise, else every metric of passes and failures, else every metric for which the format says that more is
+    /// better.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
     pub gate: Vec<String>,
@@ -86,11 +87,11 @@ pub struct SuiteSettings {
     #[serde(default = "a_tenth")]
     #[schemars(range(min = 0, max = 1))]
     pub max_missing: f64,
-    /// The share of samples that may be errors, where each case counts alike. With more of them nothing is measured.
+    /// The share of samples that may be errors; each case has the same weight. With more of them nothing is measured.
     #[serde(default = "a_tenth")]
     #[schemars(range(min = 0, max = 1))]
     pub max_errors: f64,
-    /// Cases that have to pass: a failure that repeats is a regression, however little it is of the mean.
+    /// Cases that have to pass: a failure that repeats is a regression, however little the mean changes.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub must_pass: BTreeSet<String>,
     /// Cases that are shown and never gated.
@@ -132,7 +133,7 @@ pub struct MetricKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub column: Option<String>,
-    /// Which way is better. It is needed for a gated metric of which the format does not say it.
+    /// Which way is better. It is needed for a gated metric if the format does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Direction>,
     /// How far the metric may drop, in its own unit.

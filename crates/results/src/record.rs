@@ -29,9 +29,9 @@ pub struct ResultsBasis {
 /// How the figures of one suite are made, and what its evaluator says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SuiteBasis {
-    /// The evaluator; empty where none has written a file that can be used.
+    /// The evaluator; empty if no evaluator has written a file that can be used.
     pub tool: String,
-    /// Its version, where the file says it.
+    /// Its version, if the file says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_version: Option<String>,
     /// What identifies the prompts, the models and the settings of the evaluator.
@@ -39,9 +39,9 @@ pub struct SuiteBasis {
     pub settings: BTreeMap<String, String>,
     /// The metrics by name.
     pub metrics: BTreeMap<String, MetricBasis>,
-    /// A larger share of samples that are errors leaves nothing measured.
+    /// The share of samples that may be errors; with more of them nothing is measured.
     pub max_errors: f64,
-    /// A larger share of missing cases of the base leaves a verdict open.
+    /// The share of the cases of the base that may be missing; with more of them the verdict stays open.
     pub max_missing: f64,
     /// The cases that have to pass.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -82,7 +82,7 @@ pub struct MetricBasis {
     /// Whether the gate looks at it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gated: bool,
-    /// The lowest and the highest possible value, where they are known.
+    /// The lowest and the highest possible value, if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
 }
@@ -97,10 +97,10 @@ impl MetricBasis {
 /// One case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResultRecord {
-    /// The digest of the input, where the file has it.
+    /// The digest of the input, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Digest>,
-    /// The digest of what scores it, where the file has it.
+    /// The digest of what scores it, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scoring: Option<Digest>,
     /// What was asked.
@@ -109,7 +109,7 @@ pub struct ResultRecord {
     /// What was expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<KeptText>,
-    /// What came of it, one a repeat.
+    /// The results, one for each repeat.
     pub samples: Vec<ResultSample>,
 }
 

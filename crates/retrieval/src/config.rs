@@ -35,8 +35,8 @@ pub struct RetrievalSettings {
     /// (`.csv`, `.tsv`).
     #[schemars(length(min = 1))]
     pub golden: String,
-    /// Which column of a table, or which field of JSON lines, has what a golden set calls `query`, `expected_doc_ids` and
-    /// so on, where they have other names, such as `{query: question, expected_doc_ids: source}`.
+    /// The columns of a table, or the fields of JSON lines, for `query`, `expected_doc_ids` and so on, if they have
+    /// other names, such as `{query: question, expected_doc_ids: source}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub golden_fields: BTreeMap<String, String>,
     /// Which documents and chunks exist: JSON lines with `doc_id` and, for a chunk, `chunk_id`.
@@ -47,16 +47,16 @@ pub struct RetrievalSettings {
     #[serde(default = "ks")]
     #[schemars(length(min = 1), inner(range(min = 1, max = 1000)))]
     pub k: Vec<usize>,
-    /// A first expected chunk behind this rank has a reciprocal rank of 0.
+    /// If the first expected chunk is behind this rank, the reciprocal rank is 0.
     #[serde(default = "cut_off")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub cut_off: usize,
-    /// The version of the chunker, where the outputs do not tell it.
+    /// The version of the chunker, if the outputs do not tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub chunker_version: Option<String>,
-    /// When an expected span counts as found in a comparison of runs with other chunks: when hits
-    /// have half of it together, or when one hit has half of it alone.
+    /// When an expected span counts as found in a comparison of runs with different chunks: when hits have half of it
+    /// together, or when one hit has half of it alone.
     #[serde(default)]
     pub span_rule: SpanRule,
 }
@@ -69,7 +69,7 @@ const fn cut_off() -> usize {
     10
 }
 
-/// When an expected span counts as found, where two runs have other chunks.
+/// When an expected span counts as found, if two runs have different chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanRule {

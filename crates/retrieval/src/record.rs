@@ -24,7 +24,7 @@ pub struct StoredBasis {
     /// Queries of a run that the judgements do not have; in no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
-    /// Which documents there were; none where no corpus is configured.
+    /// Which documents there were; missing if no corpus is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corpus: Option<KnownDocuments>,
 }
@@ -72,13 +72,13 @@ pub(super) fn chunker_versions(section: &RetrievalSection) -> BTreeSet<&str> {
 pub struct RetrievalBasis {
     /// How many hits the measures look at; ascending and distinct.
     pub k: Vec<usize>,
-    /// A first relevant hit behind this rank has a reciprocal rank of 0.
+    /// If the first relevant hit is behind this rank, the reciprocal rank is 0.
     pub cut_off: usize,
     /// From which grade on a document is relevant; at least 1.
     pub relevance_level: i64,
     /// What citations must lead to.
     pub citations: Citations,
-    /// When an expected span counts as found, in a comparison with a run of other chunks.
+    /// When an expected span counts as found, in a comparison with a run that has other chunks.
     #[serde(default)]
     pub span_rule: SpanRule,
 }
@@ -106,16 +106,16 @@ pub enum Citations {
 pub struct QueryRecord {
     /// The digest of the golden entry: a different one on the other side means that it was edited.
     pub input: Digest,
-    /// The same without the chunks: another chunker has others. None where chunks are documents.
+    /// The same digest without the chunks, since another chunker makes other chunks. Missing if chunks are documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_document: Option<Digest>,
     /// The digest of what is asked of the answer: the question, `must_contain` and `forbidden`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_answer: Option<Digest>,
-    /// The question; empty where the run was made elsewhere.
+    /// The question; empty if the run was made elsewhere.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub query: String,
-    /// The folder of its inputs and outputs, relative to the report; none where there is none.
+    /// The folder of its inputs and outputs, relative to the report; missing if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// What is known of it.
@@ -150,17 +150,17 @@ pub struct Labels {
     /// What the text of an answer must contain, for people who see what was answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub must_contain: Vec<String>,
-    /// The expected documents; empty where the run was made elsewhere.
+    /// The expected documents; empty if the run was made elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected_docs: Vec<String>,
-    /// The expected chunks, each with its document where the corpus tells it.
+    /// The expected chunks, each with its document if the corpus tells it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expected_chunks: BTreeMap<String, Option<String>>,
     /// The expected spans of documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected_spans: Vec<Span>,
-    /// Whether the corpus lacks an expected chunk, as after its documents were cut anew: then the query is
-    /// judged by its documents and spans.
+    /// Whether the corpus lacks an expected chunk, as after its documents were chunked anew: then the query is judged
+    /// by its documents and spans.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_anew: bool,
 }
@@ -208,7 +208,7 @@ impl Labels {
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
-    /// The document; in a hit, where it is missing, that of the hit.
+    /// The document; if it is missing in a hit, the document of the hit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doc_id: String,
     /// Where it begins.
@@ -220,7 +220,7 @@ pub struct Span {
 /// What came back for a query.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Retrieved {
-    /// The run has nothing for this query.
+    /// Whether the run has nothing for this query.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
     /// Why there is nothing.
@@ -228,7 +228,7 @@ pub struct Retrieved {
     pub failure: Option<Box<Failure>>,
     /// How many hits there were.
     pub count: usize,
-    /// The first of them, in order.
+    /// The first hits, in order.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -238,8 +238,8 @@ pub struct Retrieved {
     /// The rank of the first expected chunk, or relevant document, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// The rank at which enough of what is expected has been seen, where several hits are needed
-    /// for that; made when two runs are aligned, and in no file.
+    /// The rank at which enough of what is expected has been seen, if several hits are needed for that; made when two
+    /// runs are aligned, and in no file.
     #[serde(skip)]
     pub held: Option<u32>,
     /// The judged chunks or documents, each counted once.
@@ -248,7 +248,7 @@ pub struct Retrieved {
     /// The expected documents, by the first hit of each.
     #[serde(default, skip_serializing_if = "Ranking::is_empty")]
     pub docs: Ranking,
-    /// The answer, where there is one.
+    /// The answer, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerRecord>,
     /// The version of the chunker.
@@ -331,15 +331,15 @@ fn shorten(name: &mut String, most: usize) {
 /// One hit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hit {
-    /// The chunk; none where the run knows documents only.
+    /// The chunk; missing if the run knows documents only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_id: Option<String>,
     /// The document.
     pub doc_id: String,
-    /// Its title or the beginning of its text, where the output has either.
+    /// Its title or the beginning of its text, if the output has either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The score, where there is one.
+    /// The score, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     /// The parts of the document that it covers.
@@ -352,21 +352,21 @@ pub struct Hit {
 pub struct AnswerRecord {
     /// Whether it claims to rest on what was found; false is a refusal.
     pub grounded: bool,
-    /// Its text. The digest is that of the text with every run of white space as one space: an answer that is broken
-    /// into other lines is no other answer.
+    /// Its text. The digest is that of the text with every run of white space as one space: other line breaks do not
+    /// make it another answer.
     pub text: KeptText,
     /// How many citations it has.
     pub citations: usize,
-    /// The first distinct ones of them, by what they name.
+    /// The first distinct citations, by what they name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cited: Vec<Cited>,
-    /// Those that lead nowhere.
+    /// The citations that lead nowhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<String>,
-    /// What it must contain and does not.
+    /// What the answer must contain but does not contain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,
-    /// What it must not contain and does.
+    /// What the answer must not contain but contains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forbidden: Vec<String>,
 }
@@ -399,10 +399,10 @@ impl AnswerRecord {
 pub struct Cited {
     /// The document.
     pub doc_id: String,
-    /// The chunk, where the citation names one.
+    /// The chunk, if the citation names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_id: Option<String>,
-    /// The rank of the first hit that it names; none where it was never retrieved for this query.
+    /// The rank of the first hit that it names; missing if it was never retrieved for this query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
 }

@@ -9,7 +9,7 @@ use super::{agent_output, given};
 use kelvin_run::judge::{JudgeSettings, MaxErrors};
 use kelvin_run::targets::ModelName;
 
-/// How an invariant is looked at.
+/// How an invariant is checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum CheckKeys {
@@ -33,15 +33,15 @@ pub(crate) enum CheckKeys {
     JsonSchema(JsonSchemaKeys),
     /// The output is JSON that has something at a path.
     JsonPath(JsonPathKeys),
-    /// The output is nearly a text, by the edit distance.
+    /// The output is close to a text, by the edit distance.
     Levenshtein(LevenshteinKeys),
     /// The output is a number within limits.
     Numeric(NumericKeys),
-    /// The pipeline took no longer.
+    /// The pipeline took no longer than a limit.
     Latency(LatencyKeys),
-    /// A query to a database brings a value.
+    /// A query to a database returns a value.
     Sql(SqlKeys),
-    /// A judge grades what was left by criteria.
+    /// A judge grades, by criteria, what the pipeline left.
     LlmAsJudge(LlmAsJudgeKeys),
     /// What a mocked server was asked.
     HttpMockAssertions(HttpMockAssertionsKeys),
@@ -62,7 +62,7 @@ pub(crate) struct CommandExitKeys {
     #[serde(default = "minute")]
     #[schemars(range(max = 86_400), extend("exclusiveMinimum" = 0))]
     pub(crate) timeout_s: f64,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -74,7 +74,7 @@ pub(crate) struct FileKeys {
     /// Where it is, relative to the workspace.
     #[schemars(length(min = 1))]
     pub(crate) path: String,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -98,7 +98,7 @@ pub(crate) struct FileContentKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub(crate) pattern: Option<String>,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -117,7 +117,7 @@ pub(crate) struct CustomKeys {
     #[serde(default = "minute")]
     #[schemars(range(max = 86_400), extend("exclusiveMinimum" = 0))]
     pub(crate) timeout_s: f64,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -149,7 +149,7 @@ pub(crate) struct ContainsKeys {
     /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
     #[serde(default = "agent_output")]
     pub(crate) input_from: String,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -165,7 +165,7 @@ pub(crate) struct RegexKeys {
     /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
     #[serde(default = "agent_output")]
     pub(crate) input_from: String,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -185,7 +185,7 @@ pub(crate) struct EqualsKeys {
     /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
     #[serde(default = "agent_output")]
     pub(crate) input_from: String,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -199,7 +199,7 @@ pub(crate) struct JsonSchemaKeys {
     /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
     #[serde(default = "agent_output")]
     pub(crate) input_from: String,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -224,7 +224,7 @@ pub(crate) struct JsonPathKeys {
     /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
     #[serde(default = "agent_output")]
     pub(crate) input_from: String,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -237,14 +237,14 @@ pub(crate) struct LevenshteinKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub(crate) value: Option<String>,
-    /// The similarity from which the check passes: 1 less the edit distance by the longer length.
+    /// The similarity from which the check passes: 1 minus the edit distance divided by the longer length.
     #[serde(default = "similar")]
     #[schemars(range(min = 0, max = 1))]
     pub(crate) pass_threshold: f64,
     /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
     #[serde(default = "agent_output")]
     pub(crate) input_from: String,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -266,14 +266,14 @@ pub(crate) struct NumericKeys {
     /// The most that it may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max: Option<f64>,
-    /// A JSONPath to the number, where the output is JSON with more in it.
+    /// A JSONPath to the number, if the output is JSON with more in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub(crate) path: Option<String>,
     /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
     #[serde(default = "agent_output")]
     pub(crate) input_from: String,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -285,7 +285,7 @@ pub(crate) struct LatencyKeys {
     /// Seconds that the pipeline may take.
     #[schemars(range(max = 604_800), extend("exclusiveMinimum" = 0))]
     pub(crate) max_s: f64,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -308,14 +308,14 @@ pub(crate) struct SqlKeys {
         skip_serializing_if = "Option::is_none"
     )]
     pub(crate) equals: Option<Value>,
-    /// Whether a value of another type is the same where it is written the same, such as `0` and `"0"`.
+    /// Whether a value of another type is the same if it is written the same, such as `0` and `"0"`.
     #[serde(default)]
     pub(crate) coerce: bool,
     /// Seconds after which the query is stopped; the check is then an error.
     #[serde(default = "half_minute")]
     #[schemars(range(max = 86_400), extend("exclusiveMinimum" = 0))]
     pub(crate) timeout_s: f64,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
@@ -371,7 +371,7 @@ const fn tolerance() -> f64 {
     1e-9
 }
 
-/// A judge grades what was left by criteria.
+/// A judge grades, by criteria, what the pipeline left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LlmAsJudgeKeys {
@@ -405,10 +405,10 @@ pub(crate) struct LlmAsJudgeKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub(crate) prompt_template: Option<String>,
-    /// A larger share of runs that the judge could not grade makes the figures unmeasured.
+    /// The share of runs that the judge may fail to grade; with more of them the figures are unmeasured.
     #[serde(default)]
     pub(crate) max_errors: MaxErrors,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }

@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use super::given;
 
-/// An HTTP server that stands for another one.
+/// An HTTP server that takes the place of another one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HttpMockKeys {
-    /// What it answers, the first route that fits first.
+    /// What it answers: the first route that fits counts.
     #[serde(default)]
     pub(crate) routes: Vec<RouteKeys>,
-    /// What it answers where no route fits.
+    /// What it answers if no route fits.
     #[serde(default)]
     pub(crate) default_response: DefaultKeys,
     /// Whether requests are kept for `http_mock_assertions` and written to the audit log.
@@ -27,7 +27,7 @@ pub(crate) struct HttpMockKeys {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RouteKeys {
-    /// The method. Without it: every one.
+    /// The method. Without it: every method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub(crate) method: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct RouteKeys {
     pub(crate) headers: BTreeMap<String, String>,
 }
 
-/// What is answered where no route fits.
+/// What is answered if no route fits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DefaultKeys {
@@ -87,31 +87,31 @@ impl Default for DefaultKeys {
     }
 }
 
-/// What holds of the requests that a mocked server got.
+/// What has to be true of the requests that a mocked server got.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HttpMockAssertionsKeys {
     /// The service, which is of type `http_mock` and has `record: true`.
     #[schemars(length(min = 1))]
     pub(crate) service: String,
-    /// What has to hold, all of it.
+    /// The conditions, which must all hold.
     #[schemars(length(min = 1))]
     pub(crate) assertions: Vec<AssertionKeys>,
-    /// Whether the check passes where it otherwise fails, and the other way round.
+    /// Whether the result is reversed: the check passes if it would fail, and fails if it would pass.
     #[serde(default)]
     pub(crate) not: bool,
 }
 
-/// One thing that has to hold of the requests: a field, and one comparison.
+/// One condition on the requests: a field, and one comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AssertionKeys {
-    /// What is looked at: `request_count`, or `last_request` or `requests[N]` with `.method`, `.path`,
-    /// `.query`, `.headers` or `.body`, and more names for what is inside.
+    /// What is looked at: `request_count`, or `last_request` or `requests[N]` with `.method`, `.path`, `.query`,
+    /// `.headers` or `.body`, and further names for what is inside these.
     #[schemars(length(min = 1))]
     pub(crate) field: String,
-    /// The requests that it is about: `method`, `path`, `headers`, `query`; any other name is a field of
-    /// the body as JSON. Without it: all.
+    /// The requests that the condition is about: `method`, `path`, `headers`, `query`; any other name is a field of the
+    /// body as JSON. Without it: all.
     #[serde(default)]
     pub(crate) filters: BTreeMap<String, Value>,
     /// The field is this value.
@@ -121,14 +121,14 @@ pub(crate) struct AssertionKeys {
         skip_serializing_if = "Option::is_none"
     )]
     pub(crate) equals: Option<Value>,
-    /// The text has this text in it, the list this item, the object this name.
+    /// The text contains this text, the list this item, or the object this name.
     #[serde(
         default,
         deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
     pub(crate) contains: Option<Value>,
-    /// The text, the list or the object has it not.
+    /// The text, the list or the object does not contain it.
     #[serde(
         default,
         deserialize_with = "given",

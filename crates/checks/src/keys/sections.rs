@@ -27,8 +27,8 @@ pub(crate) const OWN: [&str; 7] = [
 /// All keys of this probe, which stand at the top level.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ChecksKeys {
-    /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`.
-    /// For `invariants` both may be left out, and `{workspace}` is another one.
+    /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`. For `invariants` both
+    /// may be left out, and `{workspace}` is a further placeholder.
     #[serde(default, skip_serializing_if = "Address::is_empty")]
     pub(crate) run: Address,
     /// The folder of the cases, one Markdown file each, or a glob such as `cases/**/*.md`.
@@ -41,7 +41,7 @@ pub(crate) struct ChecksKeys {
     /// How the checks of a scenario become one figure, and when a scenario passes.
     #[serde(default)]
     pub(crate) scoring: Scoring,
-    /// What a scenario uses beside its workspace, by name: databases. The pipeline sees the address as
+    /// What a scenario uses besides its workspace, by name: databases. The pipeline sees the address as
     /// `KELVIN_SERVICE_NAME_URL`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) services: BTreeMap<String, ServiceKeys>,
@@ -67,7 +67,7 @@ pub(crate) struct InvariantKeys {
     /// What must hold, in words.
     #[schemars(length(min = 1))]
     pub(crate) description: String,
-    /// How it is looked at.
+    /// How it is checked.
     pub(crate) check: CheckKeys,
     /// What it weighs in the composite.
     #[serde(default = "one")]
@@ -97,7 +97,7 @@ pub(crate) struct Scoring {
     /// When a scenario with several replicas passes: `all`, `any`, `majority`, `mean`, or `at_least`
     /// so many of them.
     pub(crate) replica_aggregation: Aggregation,
-    /// Whether a gate needs a score of 1, also where its check passes with less.
+    /// Whether a gate needs a score of 1, even if its check passes with less.
     pub(crate) gate_strict: bool,
 }
 
@@ -114,7 +114,7 @@ pub(crate) enum Aggregation {
     Majority,
     /// The mean of the composites reaches the threshold.
     Mean,
-    /// So many replicas pass.
+    /// At least this many replicas pass.
     AtLeast(#[schemars(range(min = 1, max = 1000))] usize),
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::http_mock::HttpMockKeys;
 
-/// What scenarios use beside their workspace.
+/// What scenarios use besides their workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ServiceKeys {
@@ -15,7 +15,7 @@ pub(crate) enum ServiceKeys {
     Mysql(ServerKeys),
     /// A file with an SQLite database.
     Sqlite(SqliteKeys),
-    /// An HTTP server that stands for another one.
+    /// An HTTP server that takes the place of another one.
     HttpMock(HttpMockKeys),
 }
 
@@ -23,15 +23,15 @@ pub(crate) enum ServiceKeys {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ServerKeys {
-    /// Where the server is, and who asks, such as `${DATABASE_URL}`.
+    /// The address of the server, with the user, such as `${DATABASE_URL}`.
     #[schemars(length(min = 1))]
     pub(crate) url: String,
     /// What keeps scenarios apart: every one has a database of its own (`database`), or one runs after the
     /// other on the database of `url` (`serial`).
     #[serde(default)]
     pub(crate) isolation: Isolation,
-    /// The name of the database of `url` with `isolation: serial`, where it is not empty and `init` may be run in
-    /// it all the same.
+    /// With `isolation: serial`: the name of the database of `url`, to confirm that `init` may be run in it although it
+    /// is not empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub(crate) confirm: Option<String>,
@@ -67,7 +67,7 @@ pub(crate) struct ReadyKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub(crate) command: Option<String>,
-    /// Somebody listens on this port of the host of `url`.
+    /// A program listens on this port of the host of `url`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub(crate) port: Option<u16>,

@@ -17,15 +17,16 @@ pub(super) const OWN: [&str; 2] = ["decision_field", "governing_types"];
 /// All keys of this probe, which stand at the top level.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct EvidenceKeys {
-    /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`.
-    /// For `invariants` both may be left out, and `{workspace}` is another one.
+    /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`. For `invariants` both
+    /// may be left out, and `{workspace}` is a further placeholder.
     #[serde(default, skip_serializing_if = "Address::is_empty")]
     pub run: Address,
     /// The folder of the cases, one Markdown file each, or a glob such as `cases/**/*.md`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1))]
     pub cases: String,
-    /// How records are read as cases, where `cases` names a file that ends in `.jsonl`, `.ndjson`, `.json`, `.csv` or `.tsv`.
+    /// How records are read as cases, if `cases` names a file that ends in `.jsonl`, `.ndjson`, `.json`, `.csv` or
+    /// `.tsv`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<RecordKeys>,
     /// The key of the decision in the output, or a JSON pointer such as `/result/decision`.
@@ -35,8 +36,8 @@ pub(super) struct EvidenceKeys {
     /// The types of the units that should govern the decision, e.g. `gate_rule` or `Gate Rule`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub governing_types: Vec<String>,
-    /// The types of the units that keep the order in which they stand, such as the turns of a chat. From the first
-    /// unit of such a type on every unit keeps its place, and what comes in stands before it.
+    /// The types of the units that keep the order in which they stand, such as the turns of a chat. From the first unit
+    /// of such a type on every unit keeps its place, and inserted units stand before that unit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep_order: Vec<String>,
     /// How many variants per case the default kinds of perturbation aim for.
@@ -58,21 +59,21 @@ pub(super) struct EvidenceKeys {
     /// Replays of the baselines that measure how much the pipeline varies by itself.
     #[serde(default)]
     pub noise_floor: NoiseFloor,
-    /// How two decisions are compared: `exact`, `set`, ordered levels, or by a model where they are prose.
+    /// How two decisions are compared: `exact`, `set`, ordered levels, or by a model if they are prose.
     #[serde(default)]
     pub scorer: Choice,
 }
 
-/// How records are read as cases, where `cases` names a file that ends in `.jsonl`, `.ndjson`, `.json`, `.csv` or `.tsv`.
+/// How records are read as cases, if `cases` names a file that ends in `.jsonl`, `.ndjson`, `.json`, `.csv` or `.tsv`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RecordKeys {
-    /// The field with the name of the case. Without it: `id`, and where no record has that, the number of the record.
+    /// The field with the name of the case. Without it: `id`, and if no record has that, the number of the record.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub id: Option<String>,
-    /// The field with the label of the case, which the pipeline is not given. Without it: `expected`, where a record
-    /// has that.
+    /// The field with the label of the case, which the pipeline is not given. Without it: `expected`, if a record has
+    /// that.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub expected: Option<String>,
@@ -81,9 +82,9 @@ pub(super) struct RecordKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "UnitSource")]
     pub turns: Option<UnitSource>,
-    /// The units: by their type the field with their text, or a JSON pointer such as `/customer/history/*`. An array is
-    /// one unit an element. Without it: every text and every array of texts at the top of a record, by its name. With
-    /// `turns` these are places in a turn.
+    /// The units: for each type the field with the text, or a JSON pointer such as `/customer/history/*`. Each element
+    /// of an array is one unit. Without it: every text and every array of texts at the top of a record, by its name.
+    /// With `turns` these are places in a turn.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<String, UnitSource>,
 }
@@ -125,13 +126,13 @@ pub(super) struct DeclaredUnits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Counts {
-    /// Other orders of the units.
+    /// Variants with the units in another order.
     #[schemars(range(max = 1000))]
     pub reorder: usize,
-    /// Variants with neutral sections put in.
+    /// Variants with inserted neutral sections.
     #[schemars(range(max = 1000))]
     pub pad_length: usize,
-    /// Variants with units of other cases put in.
+    /// Variants with inserted units of other cases.
     #[schemars(range(max = 1000))]
     pub pad_content: usize,
     /// Governing units exchanged for those of other cases, per type; `all` makes every exchange.
@@ -153,7 +154,7 @@ impl Default for Counts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SwapCount {
-    /// Up to so many.
+    /// Up to this many.
     UpTo(#[schemars(range(max = 1000))] usize),
     /// One for every pair of a unit and a peer.
     Every(AllPairs),
@@ -173,7 +174,7 @@ pub enum AllPairs {
 pub(super) struct OnRequest {
     /// The kinds to add to the default ones.
     pub enable: Vec<OptIn>,
-    /// Whether variants of `drop` count into invariance.
+    /// Whether variants of `drop` count towards invariance.
     pub count_drop: bool,
 }
 
@@ -232,7 +233,7 @@ impl OptIn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NoiseFloor {
-    /// Whether it is measured; once the section is there, it is unless this says `false`.
+    /// Whether the noise floor is measured; if the section is there, it is measured unless this is `false`.
     #[serde(default = "yes")]
     pub enabled: bool,
     /// Invocations of each baseline, the first one included.

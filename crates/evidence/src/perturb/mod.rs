@@ -97,11 +97,11 @@ pub fn is_among(kind: &Perturbation, enabled: &[String]) -> bool {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
-    /// The evidence is the same, so the decision ought to be.
+    /// The evidence is the same, so the decision ought to be the same.
     Invariance,
-    /// The governing evidence has changed, so the decision ought to.
+    /// The governing evidence has changed, so the decision ought to change.
     Sensitivity,
-    /// Nobody knows what the decision ought to do: what it does tells what is read.
+    /// It is not known what the decision ought to do: what it does shows what the pipeline reads.
     Observation,
 }
 
@@ -388,34 +388,34 @@ pub struct Variant {
     pub detail: Vec<(&'static str, String)>,
 }
 
-/// What a variant did, with units counted from 0 in the order of the case.
+/// What a variant changed, with units counted from 0 in the order of the case.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Notes {
-    /// The units of the case in their new order, where it is not the old one.
+    /// The units of the case in their new order, if it is not the old one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<usize>,
-    /// What came in.
+    /// The units that were inserted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<Added>,
-    /// The units that went out.
+    /// The units that were removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<usize>,
     /// The units that were rewritten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edited: Vec<usize>,
-    /// What else the kind has to say.
+    /// Further details of this kind of perturbation.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub detail: std::collections::BTreeMap<String, String>,
 }
 
-/// A unit that came in.
+/// An inserted unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Added {
     /// Its place among the units of the variant.
     pub at: usize,
     /// Its type.
     pub unit_type: Arc<str>,
-    /// The case it is from; none for filler.
+    /// The case it is from; missing for filler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Arc<str>>,
 }

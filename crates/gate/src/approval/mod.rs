@@ -24,13 +24,13 @@ pub struct Approval {
     pub state: State,
     /// Tells this request from every other one.
     pub id: String,
-    /// What somebody is to decide about.
+    /// What somebody has to decide about.
     pub request: Request,
-    /// Where it was asked; null where there is no pull request to ask on.
+    /// Where it was asked; null if there is no pull request to ask on.
     pub origin: Option<Origin>,
     /// Who may decide and how, as the base branch says.
     pub rules: Rules,
-    /// When it was asked, by GitHub's time; null where it was not asked yet.
+    /// When it was asked, by GitHub's time; null if it was not asked yet.
     pub asked_at: Option<String>,
     /// Until when somebody may decide.
     pub deadline: Option<String>,
@@ -40,7 +40,7 @@ pub struct Approval {
     pub decision: Option<Decided>,
     /// What was said and does not count, and why; in sentences.
     pub ignored: Vec<String>,
-    /// What GitHub could not be asked; in sentences. Nothing is approved then that rests on it.
+    /// What GitHub could not be asked; in sentences. Nothing that depends on it is approved then.
     pub unknown: Vec<String>,
     /// The version to go back to: what the change was compared with.
     pub last_good: String,
@@ -52,9 +52,9 @@ pub struct Approval {
 pub enum State {
     /// Somebody has to decide.
     Pending,
-    /// Somebody who may has approved.
+    /// Somebody with the right to decide has approved.
     Approved,
-    /// Somebody who may has rejected.
+    /// Somebody with the right to decide has rejected.
     Rejected,
     /// Nobody decided in time.
     TimedOut,

@@ -18,7 +18,7 @@ const MOST: usize = 200;
 pub struct Regressed {
     /// The metric.
     pub metric: String,
-    /// The case that broke completely; null where it is the metric as a whole.
+    /// The case that broke completely; missing if the metric as a whole regressed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<String>,
     /// The metric on the base, to four decimals.
@@ -30,8 +30,7 @@ pub struct Regressed {
     /// How far it fell, to four decimals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop: Option<f64>,
-    /// How much further it may fall when the same commit is measured again: what the gate takes for no
-    /// regression at all.
+    /// How much further it may fall when the same commit is measured again: such a fall is no regression for the gate.
     pub within: f64,
     /// Whether the gate only suspects it: a drop beyond the limit that noise may explain, or that another type of
     /// evidence may have caused. Whoever approves it has seen how far it fell.

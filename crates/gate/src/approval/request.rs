@@ -32,7 +32,7 @@ pub struct Request {
 pub struct Origin {
     /// The pull request.
     pub pull_request: u64,
-    /// Told apart from other requests by this: the name of the configuration.
+    /// The name of the configuration, by which this request is told apart from others.
     pub key: String,
     /// The configuration, as the repository names it.
     pub config: String,

@@ -13,15 +13,15 @@ const UNNAMED: &str = "is not one of those who may decide (`gate.approval.by`)";
 /// The rules of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rules {
-    /// `write`, users, and teams as `org/team`.
+    /// Who may decide: `write`, users, and teams as `org/team`.
     pub by: Vec<String>,
-    /// The label that approves; null where none does.
+    /// The label that approves; null if no label does.
     pub label: Option<String>,
     /// Whether a comment approves.
     pub comment: bool,
     /// How long a decision may take, in seconds.
     pub timeout_s: i64,
-    /// Whether whoever wrote the change may not decide.
+    /// Whether the authors of the change may not decide.
     pub not_author: bool,
 }
 

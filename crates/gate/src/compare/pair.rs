@@ -282,13 +282,13 @@ pub enum Change {
     Loss,
     /// It is as it was.
     Draw,
-    /// All that it had is gone: it is now at the worst value there is, and was not.
+    /// It is now at the worst possible value, and was not before.
     Regression,
     /// Only the head has it; shown and not gated.
     Added,
     /// Only the base has it: coverage that was lost.
     Removed,
-    /// Its text is another; shown and not gated.
+    /// Its text was edited; shown and not gated.
     Edited,
     /// One side has no value, or no variant with the same input.
     Unmeasured,

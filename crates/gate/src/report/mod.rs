@@ -197,7 +197,7 @@ pub struct Run {
     /// The cases it was restricted to; empty means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Which share of these it was, where it was not all of them.
+    /// Which share of the cases was measured, if not all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Share>,
     /// How often every invocation was made.
@@ -235,7 +235,7 @@ impl Share {
 pub struct Fingerprints {
     /// Everything in the configuration that changes what is measured.
     pub config: Digest,
-    /// The code of the pipeline; null where it could not be told.
+    /// The code of the pipeline; null if it could not be determined.
     pub pipeline: Option<Digest>,
 }
 
@@ -246,33 +246,33 @@ pub struct Session {
     pub started_at: String,
     /// How long it took, in seconds.
     pub seconds: f64,
-    /// The file of the configuration, relative to the top of the repository; none in reports of an
-    /// older kelvin, and where no configuration was read.
+    /// The file of the configuration, relative to the top of the repository; missing in reports of an older kelvin, and
+    /// if no configuration was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<String>,
-    /// The commit that was checked out, where there is one.
+    /// The commit that was checked out, if there is one.
     pub commit: Option<String>,
     /// Whether the work tree differed from it.
     pub dirty: bool,
-    /// Whether the texts of answers are not in it, but only their digests.
+    /// Whether the report has only the digests of answers, and not their texts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub texts_withheld: bool,
     /// What was called and what was saved.
     pub cost: Cost,
-    /// The same for the judges, whose calls are in no figure of `cost`; none where no judge was asked.
+    /// The same for the judges, whose calls are in no figure of `cost`; missing if no judge was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_cost: Option<Cost>,
-    /// How long the pipeline took for each repeat of each item, in seconds, by probe: of the probes whose
-    /// answers go to the ledger.
+    /// How long the pipeline took for each repeat of each item, in seconds, by probe: only for probes whose answers go
+    /// to the ledger.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub item_seconds: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
-    /// Who decided about a regression that this run found, where somebody did.
+    /// Who decided about a regression that this run found, if somebody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
-    /// What the gate said of this run, where it was asked.
+    /// What the gate said of this run, if it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<StoredVerdict>,
-    /// The base whose measurement this report repeats, where nothing was run. Such a report is never a baseline.
+    /// The base whose measurement this report repeats, if nothing was run. Such a report is never a baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied_from: Option<CopiedFrom>,
 }
@@ -298,7 +298,7 @@ pub struct StoredVerdict {
 /// What somebody decided about a regression.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
-    /// Whether it was approved; else it was rejected.
+    /// Whether it was approved; if not, it was rejected.
     pub approved: bool,
     /// Who, by the name on GitHub.
     pub by: String,
@@ -310,7 +310,7 @@ pub struct Decision {
     pub reason: String,
     /// The pull request on which it was decided.
     pub pull_request: u64,
-    /// What it was about: a metric each, or a case that broke in it.
+    /// What it was about: each entry is a metric, or a case that broke in a metric.
     pub regressions: Vec<String>,
 }
 

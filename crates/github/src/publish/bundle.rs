@@ -41,8 +41,8 @@ pub struct Bundle<R = Report> {
     pub run_attempt: u64,
     /// What was measured.
     pub report: R,
-    /// The base as the run has measured it, in part or as a whole: a claim of its own, as the figures of the change are.
-    /// Missing where it was compared with a stored report alone.
+    /// The base as the run has measured it, in part or as a whole: a claim of that run, like the figures of the change.
+    /// Missing if it was compared with a stored report alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<R>,
     /// What the gate of the run said; null counts as nothing said.
@@ -58,7 +58,7 @@ pub struct SaidVerdict {
     pub verdict: Word,
     /// Whether the job passes.
     pub passed: bool,
-    /// What it compared with; null where there was nothing.
+    /// What it compared with; null if there was nothing.
     #[serde(default)]
     pub base: Option<SaidBase>,
     /// How many invocations the re-runs of the head took.

@@ -43,7 +43,7 @@ struct QualityKeysInside {
     /// array or object, or a mapping with `type` and what else must hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     contract: Option<ContractKeys>,
-    /// What must be in every output and say something, as JSON pointers.
+    /// What must be in every output and not be empty, as JSON pointers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     required_outputs: Option<Vec<String>>,
     /// Where the pipeline tells in its output how many tokens it has used, as JSON pointers.
@@ -56,12 +56,12 @@ struct QualityKeysInside {
     /// What each factor weighs in the score. The weights add up to 1.
     #[serde(default)]
     weights: Weights,
-    /// How many runs of its unperturbed input a case needs for a score. `repeats` has to be as many.
+    /// How many runs of its unperturbed input a case needs for a score. `repeats` has to be at least as large.
     #[serde(default = "three")]
     #[schemars(range(max = 1000))]
     live_runs: NonZeroUsize,
-    /// How many recorded outputs of each case are looked at as well, the last ones by name. They are told apart
-    /// and are in no score of a case.
+    /// How many recorded outputs of each case are looked at as well, the last ones by name. They are reported
+    /// separately and are in no score of a case.
     #[serde(default)]
     #[schemars(range(max = 1000))]
     dry_runs: usize,
@@ -69,7 +69,7 @@ struct QualityKeysInside {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     recorded: Option<String>,
-    /// Groups of cases, each with globs of their names: a score is told of each group too.
+    /// Groups of cases, each with globs of their names: each group gets a score too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     groups: BTreeMap<String, Vec<String>>,
 }

@@ -24,7 +24,7 @@ pub(super) use labelled::by_document;
 pub use newcomers::UnjudgedHit;
 pub(super) use ranked::ranked;
 
-/// By what a hit of one side is the same as one of the other.
+/// What makes a hit of one side the same as a hit of the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChunkerVersionMatch {
@@ -56,8 +56,8 @@ impl ChunkerVersionMatch {
 pub enum QueryOutcome {
     /// The base hit and the head misses.
     Regression,
-    /// The base hit, and of what its expected chunk covered a part came back, of which nobody knows whether it is
-    /// the part that was asked for.
+    /// The base hit; on the head a part of what the expected chunk covered came back, and it is not known whether that
+    /// is the part that was asked for.
     Open,
     /// Both hit, and the head ranks it worse.
     Loss,
@@ -74,7 +74,7 @@ pub struct QueryChange {
     pub id: String,
     /// What became of it.
     pub outcome: QueryOutcome,
-    /// The rank of the first hit that counts on the base; null where there is none.
+    /// The rank of the first hit that counts on the base; null if there is none.
     pub base_rank: Option<u32>,
     /// The same on the head.
     pub head_rank: Option<u32>,
@@ -89,7 +89,7 @@ pub struct Delta {
     pub base: Option<f64>,
     /// The head's.
     pub head: Option<f64>,
-    /// Head less base, unrounded; null where either is.
+    /// Head minus base, unrounded; null if either is null.
     pub delta: Option<f64>,
 }
 
@@ -102,16 +102,16 @@ pub struct OversizedHit {
     pub side: ComparedSide,
     /// Its rank.
     pub rank: u32,
-    /// How many times as long as the passage it is.
+    /// Its length as a multiple of the length of the passage.
     pub times: f64,
 }
 
 /// Two retrieval runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RetrievalChange {
-    /// By what hits are the same.
+    /// What makes two hits the same.
     pub chunker_version_match: ChunkerVersionMatch,
-    /// When an expected passage counts as found; null where hits are not compared by spans.
+    /// When an expected passage counts as found; missing if hits are not compared by spans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span_rule: Option<SpanRule>,
     /// The versions of the chunker on the base.
@@ -126,7 +126,7 @@ pub struct RetrievalChange {
     pub queries: Vec<QueryChange>,
     /// Queries that are on one side only, or were edited; not compared.
     pub not_compared: Vec<String>,
-    /// Queries whose chunks differ, and of which nothing tells the documents: lost coverage.
+    /// Queries whose chunks differ, and whose documents are not known: lost coverage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_aligned: Vec<String>,
     /// Hits that count for an expected passage and are many times as long.
@@ -135,30 +135,31 @@ pub struct RetrievalChange {
     /// Whether the base tells the spans of its hits and the head no longer does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spans_gone: bool,
-    /// Queries that are as good by document and worse by chunk, where the head names another
-    /// chunker and yet calls its chunks as the base does.
+    /// Queries that are as good by document and worse by chunk, if the head names another chunker but uses the chunk
+    /// names of the base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worse_by_chunk: Vec<String>,
     /// Queries of the same question whose labels the head edits: both sides are ranked by the labels of one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relabelled: Vec<String>,
-    /// The side whose labels these are; null where no label was edited.
+    /// The side whose labels these are; missing if no label was edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<ComparedSide>,
-    /// Those that ask something else of the answer, which is another answer too: `groundedness` has no value there.
+    /// The relabelled queries that ask something else of the answer, and got another answer: `groundedness` has no
+    /// value there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers_apart: Vec<String>,
     /// Queries that count as found because the part that came back is what the labels of the head name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_own_label: Vec<String>,
-    /// Queries of which a part came back, of which nobody knows whether it is the part that was asked for.
+    /// Queries of which a part came back, and it is not known whether that is the part that was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_part: Vec<String>,
     /// The share of the hits of the head that somebody can have judged: documents that the base had, or that a label
-    /// names; null where a corpus is not known.
+    /// names; missing if a corpus is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<f64>,
-    /// The other hits.
+    /// The hits that nobody can have judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<UnjudgedHit>,
 }

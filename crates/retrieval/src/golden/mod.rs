@@ -62,7 +62,7 @@ pub struct GoldenQuery {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
     pub must_contain: Vec<String>,
-    /// What it must not contain, none of it.
+    /// Texts of which the answer must contain none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
     pub forbidden: Vec<String>,

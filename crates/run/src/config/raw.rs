@@ -36,7 +36,7 @@ pub(super) struct RawConfig {
     #[serde(default = "max_output_bytes")]
     #[schemars(range(min = 1, max = 1_073_741_824))]
     pub max_output_bytes: u64,
-    /// At most so many invocations start within a minute. Without it: no limit.
+    /// At most this many invocations start within a minute. Without it: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_per_minute: Option<NonZeroUsize>,
@@ -85,7 +85,7 @@ pub(super) struct RawRetry {
     /// Each further delay is this many times the one before.
     #[schemars(range(min = 1, max = 100))]
     pub backoff_factor: f64,
-    /// Up to so many seconds are added to each delay, by chance.
+    /// Up to this many seconds are added to each delay, at random.
     #[schemars(range(min = 0, max = 3600))]
     pub jitter_max_s: f64,
     /// Exit codes of the pipeline that are worth another attempt.
@@ -93,7 +93,7 @@ pub(super) struct RawRetry {
     pub transient_exit_codes: Vec<i32>,
     /// Whether a timeout is worth another attempt.
     pub retry_on_timeout: bool,
-    /// Attempts in all where the server of a model, or a service, is busy or in trouble, or the connection breaks.
+    /// Attempts in all if the server of a model, or a service, is busy or in trouble, or the connection breaks.
     #[schemars(range(max = 100))]
     pub model_attempts: NonZeroUsize,
 }

@@ -28,7 +28,7 @@ pub struct Calibration {
 pub struct PeopleRecord {
     /// Where the judge is configured: `grading.judge`.
     pub judge: String,
-    /// Its id. The record says nothing of a judge of another id.
+    /// Its id. The record says nothing about a judge with another id.
     pub grader_id: String,
     /// What people were asked to choose by.
     pub criterion: String,
@@ -36,7 +36,7 @@ pub struct PeopleRecord {
     pub choices: usize,
     /// The share of them in which the judge says the same: this one, the other one, or a tie.
     pub agreed: f64,
-    /// Cohen's kappa; none where one of the two says the same of every pair.
+    /// Cohen's kappa; missing if the people or the judge say the same of every pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kappa: Option<f64>,
     /// Its 95 % interval.

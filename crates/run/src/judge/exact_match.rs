@@ -15,14 +15,14 @@ pub(super) struct ExactMatch {
     normalize: Normalize,
 }
 
-/// Which differences between two texts are none.
+/// Which differences between two texts are ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub(super) enum Normalize {
-    /// Every byte counts.
+    /// No difference: every byte counts.
     None,
-    /// White space at the ends, and how much there is between words.
+    /// White space at the ends, and the amount of white space between words.
     #[default]
     Whitespace,
     /// The same, and upper and lower case.

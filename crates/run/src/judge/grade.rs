@@ -13,26 +13,26 @@ use kelvin_base::stats;
 #[serde(try_from = "RawGrade")]
 #[schemars(!try_from)]
 pub struct Grade {
-    /// From 0, the worst, to 1. In the mode `pairwise`, 1 where the response wins, 0.5 for a tie.
+    /// From 0, the worst, to 1. In the mode `pairwise`, 1 if the response wins, 0.5 for a tie.
     #[schemars(range(min = 0, max = 1))]
     score: f64,
-    /// What the judge had to say; empty where it said nothing.
+    /// What the judge had to say; empty if it said nothing.
     #[serde(skip_serializing_if = "String::is_empty")]
     notes: String,
     /// The judge, with everything that its grades depend on.
     grader_id: String,
-    /// What the score is made from, where it is more than one answer.
+    /// What the score is made from, if it is more than one answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<GradePart>,
     /// Whether the judge was shown less than the whole, because a text is longer than its limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     cut: bool,
-    /// The names of the models that have answered, as their servers say it; empty where no server was asked or none
+    /// The names of the models that have answered, as their servers say it; empty if no server was asked or no server
     /// said a name. A declared name may be an alias, so these names can change while the settings stay the same.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     served: BTreeSet<String>,
     /// What the servers called the state of their systems (`system_fingerprint`) when they answered. It changes often,
-    /// so it is no part of what a judge is; where it has changed, more anchors are asked.
+    /// so it is no part of what a judge is; if it has changed, more anchors are asked.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     fingerprints: BTreeSet<String>,
 }
@@ -40,7 +40,7 @@ pub struct Grade {
 /// One of several answers that a grade is made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GradePart {
-    /// The member of the panel, from 1; none without a panel.
+    /// The member of the panel, from 1; missing without a panel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<usize>,
     /// In which order the two texts were shown.

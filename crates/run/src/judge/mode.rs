@@ -17,13 +17,13 @@ pub(super) enum Mode {
     Pairwise,
     /// Whether the two mean the same.
     Equivalence,
-    /// Which claims of the response the retrieved passages carry: carried claims / claims.
+    /// Which claims of the response the retrieved passages support: supported claims / claims.
     Faithfulness,
     /// Which statements of the response help to answer the prompt: relevant statements / statements.
     AnswerRelevance,
-    /// Which retrieved passages are of use for the reference, and how far up they stand: average precision.
+    /// Which retrieved passages are of use for the reference, and how high they rank: average precision.
     ContextPrecision,
-    /// Which claims of the reference the retrieved passages carry: carried claims / claims.
+    /// Which claims of the reference the retrieved passages support: supported claims / claims.
     ContextRecall,
 }
 

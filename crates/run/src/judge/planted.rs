@@ -53,7 +53,7 @@ pub enum Fault {
     Replaced,
 }
 
-/// What is put around a copy with a fault, which makes it no better.
+/// What is added to a copy with a fault and does not make it better.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -237,16 +237,16 @@ pub struct PlantedPair {
     /// What was put around it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disguise: Option<Disguise>,
-    /// The grade of the whole answer; one half where the judge was shown both and chose.
+    /// The grade of the whole answer; one half if the judge was shown both and chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<f64>,
-    /// The grade of the same copy without its disguise; none where it has none, and where the judge chose.
+    /// The grade of the same copy without its disguise; missing if it has no disguise, and if the judge chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain: Option<f64>,
     /// Whether the judge was shown both and chose.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_chosen: bool,
-    /// The grade of the planted answer; none where the judge gave none.
+    /// The grade of the planted answer; missing if the judge gave no grade.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<f64>,
 }

@@ -12,7 +12,7 @@ use kelvin_base::failure::{Failure, FailureKind};
 pub struct Ungraded {
     /// What kind of reason it is.
     pub code: UngradedCode,
-    /// The same for a person, with what was found.
+    /// The same in words for people, with what was found.
     pub text: String,
 }
 
@@ -32,9 +32,9 @@ pub enum UngradedCode {
     Ambiguous,
     /// The object has no score.
     Missing,
-    /// What stands for the score is none: another type, no number, outside of 0 to 1, no choice.
+    /// The score is not valid: another type, not a number, outside of 0 to 1, or not a choice.
     Invalid,
-    /// What the embedder answered are not two vectors that can be compared.
+    /// The embedder did not answer with two vectors that can be compared.
     Vectors,
     /// The judge compares with a reference, and there is none.
     NoReference,
@@ -75,8 +75,8 @@ impl fmt::Display for Ungraded {
     }
 }
 
-/// The share of samples that may be unscored. With more of them the metric is unmeasured: those that
-/// a judge can grade are rarely a fair choice of all.
+/// The share of samples that may be unscored. With more of them the metric is unmeasured: those that a judge can grade
+/// are rarely a fair sample of all.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]

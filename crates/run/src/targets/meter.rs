@@ -189,11 +189,11 @@ pub struct CallLimits {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub max_calls: Option<u64>,
-    /// No call begins once so many tokens were used, those that are sent and those that are answered.
+    /// No call begins once this many tokens were used, sent and answered tokens together.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
     pub max_tokens: Option<u64>,
-    /// No call begins once the calls have cost so many US dollars. It needs `price`.
+    /// No call begins once the calls have cost this many US dollars. It needs `price`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1_000_000), extend("exclusiveMinimum" = 0))]
     pub usd: Option<f64>,

@@ -132,15 +132,15 @@ pub(super) struct WholeSuite {
 pub enum Status {
     /// The head follows it as the base did.
     Followed,
-    /// The base followed it, and almost nothing of it moves the decision any more.
+    /// The base followed it, and on the head almost nothing of it moves the decision any more.
     Lost,
     /// The base followed it, and the head does so less often.
     Less,
     /// Only the head follows it.
     New,
-    /// Neither side follows it, though its swaps could tell.
+    /// Neither side follows it, although its swaps could show that.
     Ignored,
-    /// The suite has too few swaps of it that tell.
+    /// The suite has too few swaps of it that could show anything.
     Unseen,
 }
 

@@ -68,23 +68,22 @@ pub(super) struct MemberSettings {
     /// answer of the baseline always stands first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     swap_order: Option<bool>,
-    /// Which differences are none for `exact_match`. Default: `whitespace`.
+    /// Which differences `exact_match` ignores. Default: `whitespace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     normalize: Option<Normalize>,
     /// How freely the model of `llm` chooses its words. Default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2))]
     temperature: Option<f64>,
-    /// The seed of the model's choices, instead of that of the model.
+    /// The seed of the model's choices, instead of `seed` of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 9_007_199_254_740_991_u64))]
     seed: Option<u64>,
-    /// The longest answer of the model, in tokens, instead of that of the model.
+    /// The longest answer of the model, in tokens, instead of `max_tokens` of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     max_tokens: Option<NonZeroU64>,
-    /// The most characters that `llm` is shown of each text; of a longer one the middle is left out.
-    /// Default: 20000.
+    /// The most characters of each text that `llm` is shown; the middle of a longer text is left out. Default: 20000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 200, max = 10_000_000))]
     max_chars: Option<NonZeroUsize>,
@@ -106,7 +105,7 @@ pub(super) struct ChoiceScore(#[schemars(range(min = 0, max = 1))] pub f64);
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub(super) enum JudgeType {
-    /// 1 for the same content as the reference, else 0. It asks nobody.
+    /// 1 for the same content as the reference, else 0. It asks no model.
     ExactMatch,
     /// How near the meanings of the response and the reference are, by the vectors of a model.
     EmbeddingSimilarity,

@@ -58,10 +58,10 @@ pub struct Criterion {
     pub name: String,
     /// How it came out.
     pub ruling: Ruling,
-    /// The figure that it looks at; none where it counts gradings.
+    /// The figure that it looks at; missing if it counts gradings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<TrialMeasure>,
-    /// Between which values the whole interval of the figure must lie; none where nothing was asked of it.
+    /// Between which values the whole interval of the figure must lie; missing if nothing was asked of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<(f64, f64)>,
     /// What was found, in a sentence.

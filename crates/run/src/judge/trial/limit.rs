@@ -21,7 +21,7 @@ pub enum Ruling {
     Broken,
     /// More prompts would be needed to tell.
     Open,
-    /// It was not asked, and the judge can be fit without it.
+    /// The criterion was not tried, and the judge can be fit without it.
     Unasked,
 }
 

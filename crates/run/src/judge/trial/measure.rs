@@ -17,8 +17,7 @@ use kelvin_base::stats;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum TrialMeasure {
-    /// The share of copies with a fault that was surely planted that score below the good answer; a tie
-    /// counts half.
+    /// The share of copies with a surely planted fault that score below the good answer; a tie counts half.
     Order,
     /// The same of truncated copies.
     OrderTruncated,
@@ -28,17 +27,17 @@ pub enum TrialMeasure {
     OrderShuffled,
     /// The probability that a good answer scores above a truncated or contradicted copy of any answer.
     Auc,
-    /// What an answer scores more where it stands first.
+    /// How much more an answer scores if it stands first.
     PositionShift,
     /// The share of answers whose verdict depends on where they stand.
     PositionFlips,
-    /// What a padded copy scores more than the same copy without filler.
+    /// How much more a padded copy scores than the same copy without filler.
     PaddingShift,
-    /// What a dressed copy scores more than the same copy without its form.
+    /// How much more a dressed copy scores than the same copy without its form.
     DressingShift,
     /// The rank correlation of the score with the difference in length between answer and reference.
     LengthCorrelation,
-    /// What a copy with an instruction to the judge scores more than the same copy without.
+    /// How much more a copy with an instruction to the judge scores than the same copy without it.
     ObedienceShift,
     /// The standard deviation between repeats of one grading.
     RepeatNoise,
@@ -56,8 +55,8 @@ pub enum TrialMeasure {
     OtherKappa,
     /// The mean absolute difference from the comparison judge.
     OtherError,
-    /// What answers of the judge's own family score more than those of others, beyond what the labels or
-    /// the comparison judge say.
+    /// How much more answers of the judge's own family score than those of others, beyond what the labels or the
+    /// comparison judge say.
     SelfPreference,
 }
 

@@ -22,8 +22,8 @@ pub struct TrialRecord {
     pub judge: String,
     /// Its id, which has everything in it that its grades depend on. A judge of another id was not tried.
     pub grader_id: String,
-    /// The names of the models that have graded, as their servers say it; empty where no server says a name. A judge
-    /// that is served under another name was not tried.
+    /// The names of the models that have graded, as their servers say it; empty if no server says a name. A judge that
+    /// is served under another name was not tried.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub served: BTreeSet<String>,
     /// The id of the comparison judge.
@@ -34,7 +34,7 @@ pub struct TrialRecord {
     pub criteria: Vec<Criterion>,
     /// How many prompts there were.
     pub prompts: usize,
-    /// How many given answers.
+    /// How many answers were given.
     pub answers: usize,
     /// How many of them have a label that a person gave.
     pub labelled: usize,
@@ -42,7 +42,7 @@ pub struct TrialRecord {
     pub answers_digest: Digest,
     /// From which score on an answer passes.
     pub pass: f64,
-    /// How often the same was graded.
+    /// How often the same answer was graded.
     pub repeats: usize,
     /// How many gradings were asked for.
     pub gradings: usize,
@@ -55,13 +55,13 @@ pub struct TrialRecord {
     pub smallest_drop: SmallestDrop,
 }
 
-/// The smallest drop of a mean score that would be found four times in five, at a false alarm in twenty.
+/// The smallest drop of a mean score that would be found four times in five, with one false alarm in twenty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SmallestDrop {
-    /// How far a score moves by chance between two sides of a comparison: the larger of what repeats show
-    /// and of what filler shows, as a standard deviation. None where neither was measured.
+    /// How far a score moves by chance between two sides of a comparison: the larger of what repeats show and of what
+    /// filler shows, as a standard deviation. Null if neither of the two was measured.
     pub noise: Option<f64>,
-    /// The drop by the number of prompts; empty where the noise is not known.
+    /// The drop by the number of prompts; empty if the noise is not known.
     pub by_prompts: BTreeMap<usize, f64>,
 }
 

@@ -36,19 +36,19 @@ const REQUESTS: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct HttpSettings {
-    /// The address that each input is sent to. `{port}` in it is the port of the service that `start` starts. Behind the
-    /// host it is a template as `body` is, whose values become text of the address: `?q={{ input.query }}`. Of a case with
-    /// turns, `{{ conversation_id }}` and `{{ turn }}` may stand there, in `headers` and in `body`.
+    /// The address that each input is sent to. `{port}` in it is the port of the service that `start` starts. After the
+    /// host it is a template like `body`, whose values are escaped for the address: `?q={{ input.query }}`. For a case
+    /// with turns, `{{ conversation_id }}` and `{{ turn }}` may be used in `url`, `headers` and `body`.
     #[schemars(length(min = 1))]
     url: String,
-    /// The method of each request. `GET` sends the address alone, so `url` names the input.
+    /// The method of each request. `GET` sends the address alone, so `url` has to contain the input.
     #[serde(default)]
     method: HttpMethod,
     /// The environment variable that holds the key. Without it no key is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     api_key_env: Option<String>,
-    /// The header that the key is sent in as it is. Without it: `Authorization: Bearer KEY`.
+    /// The header in which the key is sent as it is. Without it: `Authorization: Bearer KEY`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     api_key_header: Option<String>,

@@ -89,8 +89,7 @@ pub struct ModelSettings {
     pub recorder: Option<Endpoint>,
 }
 
-/// What a chat call asks beside the user's message. What is none is taken from the declaration of the
-/// model.
+/// What a chat call sends besides the user's message. What is missing here is taken from the declaration of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Asking {
@@ -163,18 +162,18 @@ impl ModelSettings {
     }
 }
 
-/// What a configuration writes under the key of this target: the name of a model, or a mapping of its
-/// name and of what is asked beside the input.
+/// What a configuration writes under the key of this target: the name of a model, or a mapping with the name and what
+/// is sent besides the input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Written {
     /// The name of a model.
     Name(ModelName),
-    /// The name of a model, and what is asked beside the input.
+    /// The name of a model, and what is sent besides the input.
     Asking(NamedAsking),
 }
 
-/// The name of a model, and what is asked beside the input.
+/// The name of a model, and what is sent besides the input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NamedAsking {
@@ -247,17 +246,17 @@ pub(super) fn called(settings: &Value) -> Option<String> {
     Some(ModelCall::deserialize(settings).ok()?.name)
 }
 
-/// How a model is asked, as far as it is declared: what may make two pipelines differ that a diff of their code does not
+/// How a model is asked, as far as it is declared: differences between two pipelines that a diff of their code does not
 /// show.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AskedModel {
-    /// The name by which the server knows the model; none for a command or recorded answers.
+    /// The name by which the server knows the model; missing for a command or recorded answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The declared family of models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
-    /// Temperature, seed, limits and so on by their names; of the system prompt its digest.
+    /// Temperature, seed, limits and so on by their names; for the system prompt, its digest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
 }

@@ -43,7 +43,7 @@ pub struct OpenAiEndpoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub api_key_env: Option<String>,
-    /// The header that the key is sent in as it is. Without it: `Authorization: Bearer KEY`.
+    /// The header in which the key is sent as it is. Without it: `Authorization: Bearer KEY`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub api_key_header: Option<String>,
@@ -156,11 +156,11 @@ pub struct CmdEndpoint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayEndpoint {
-    /// JSON lines with `prompt` or `request`, `answer`, and `usage` where it is known; relative to
-    /// the folder of the configuration.
+    /// JSON lines with `prompt` or `request`, `answer`, and `usage` if it is known; relative to the folder of the
+    /// configuration.
     #[schemars(length(min = 1))]
     pub file: String,
-    /// A model that is asked where the file has no answer; its answer is added to the file.
+    /// A model that is asked if the file has no answer; its answer is added to the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<ModelName>,
     /// What the tokens cost.
@@ -180,10 +180,10 @@ pub struct ReplayEndpoint {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// A million tokens that are sent.
+    /// The price of a million tokens that are sent.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub input_per_million: f64,
-    /// A million tokens that are answered.
+    /// The price of a million tokens that are answered.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub output_per_million: f64,
 }

@@ -36,22 +36,22 @@ pub(super) struct BoundedPython {
     /// The module and the function, as `app.pipeline:decide`.
     #[schemars(length(min = 1))]
     function: String,
-    /// The program of Python. Without it: that of `.venv` or `venv`, of uv or of poetry, where the project uses one, and
+    /// The Python program. Without it: that of `.venv` or `venv`, of uv or of poetry, if the project uses one, and
     /// `python3` otherwise.
     #[schemars(length(min = 1))]
     interpreter: Option<String>,
     /// The most memory, in MiB, that a worker and the processes below it may hold. One that holds more is replaced.
-    /// Only Linux tells how much that is.
+    /// Only Linux reports how much memory that is.
     #[schemars(range(min = 1, max = 100_000_000))]
     max_memory_mb: Option<u64>,
-    /// After so many calls a worker is replaced; 1 starts a process for each call.
+    /// After this many calls a worker is replaced; 1 starts a process for each call.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     recycle_after: Option<u64>,
     /// How many calls of an `async def` are under way at the same time, on one event loop of each process. There are
     /// `jobs` processes.
     #[schemars(range(min = 1, max = 1000))]
     concurrency: Option<usize>,
-    /// The most inputs of a function that gets a list of them, and returns a list of as many answers.
+    /// The most inputs in one call, for a function that gets a list of inputs and returns a list of as many answers.
     #[schemars(range(min = 1, max = 1000))]
     batch: Option<usize>,
 }

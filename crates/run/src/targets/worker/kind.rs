@@ -211,17 +211,17 @@ pub(in crate::targets) struct BoundedWorker {
     #[schemars(length(min = 1))]
     run: String,
     /// The most memory, in MiB, that a worker and the processes below it may hold. One that holds more is replaced.
-    /// Only Linux tells how much that is.
+    /// Only Linux reports how much memory that is.
     #[schemars(range(min = 1, max = 100_000_000))]
     max_memory_mb: Option<u64>,
-    /// After so many calls a worker is replaced; 1 starts a process for each call.
+    /// After this many calls a worker is replaced; 1 starts a process for each call.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     recycle_after: Option<u64>,
-    /// How many calls a process has under way at the same time, where its worker takes several. There are `jobs`
+    /// How many calls a process has under way at the same time, if its worker takes several. There are `jobs`
     /// processes.
     #[schemars(range(min = 1, max = 1000))]
     concurrency: Option<usize>,
-    /// The most calls that go in one message, where the worker takes several in one.
+    /// The most calls in one message, if the worker takes several calls in a message.
     #[schemars(range(min = 1, max = 1000))]
     batch: Option<usize>,
 }
