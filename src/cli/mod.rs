@@ -110,7 +110,7 @@ enum Command {
     Calibrate(calibrate::CalibrateArgs),
     /// Lists the runs of this machine, and the course of each metric.
     History(history::HistoryArgs),
-    /// Shows the last reports in a browser, and follows the runs in progress.
+    /// Shows the last reports in a browser, and the runs in progress.
     View(view::ViewArgs),
     /// Exports the invocations of a run that score well, as a data set for training.
     Export(export::ExportArgs),
