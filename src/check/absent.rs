@@ -133,6 +133,29 @@ mod tests {
     }
 
     #[test]
+    fn a_repository_without_a_remote_is_told_to_save_its_baseline_locally() {
+        let told = |has_remote| {
+            let found = Baseline::None(vec![tried(Source::Branch, None)]);
+            let judged = judged(
+                &BaselineSettings::default(),
+                &found,
+                (Ending::Complete, has_remote),
+            );
+            judged.verdict.reasons[0].text.clone()
+        };
+        assert!(
+            told(false).contains("`kelvin baseline save --local`"),
+            "{}",
+            told(false)
+        );
+        assert!(
+            told(true).contains("`kelvin baseline save` on"),
+            "{}",
+            told(true)
+        );
+    }
+
+    #[test]
     fn a_run_that_measured_nothing_passes_without_a_baseline_no_more_than_with_one() {
         let settings = BaselineSettings {
             unreachable: FailOrWarn::Warn,

@@ -70,25 +70,33 @@ pub(super) fn leave_out_moves(
     renamed
 }
 
-/// Whether two commands differ only in the names of files that hold the same.
+/// The option that a word of a command sets, empty if it sets none, and the file that it may name, relative to the folder
+/// of the configuration: `--config={root}/qa.yaml` sets `--config` and names `qa.yaml`.
+pub(super) fn option_and_file(word: &str) -> (&str, &str) {
+    let (option, name) = word.split_once('=').unwrap_or(("", word));
+    let name = name.trim_matches(['"', '\'']).trim_start_matches("{root}/");
+    (option, name.trim_start_matches("./"))
+}
+
+/// Whether two commands differ in the names of files that have the same content, and in nothing else. Other spaces may
+/// stand within a quoted word, so that they are an edit.
 fn names_moved_files((base, head): (&str, &str), config: &Config, request: &GateRequest) -> bool {
     let (before, after) = (base.split_whitespace(), head.split_whitespace());
     if before.clone().count() != after.clone().count() {
         return false;
     }
-    let mut differing = before.zip(after).filter(|(one, other)| one != other);
-    differing.all(|(one, other)| {
-        // An option may hold the name, as `--config=qa.yaml` does.
-        let (one, other) = match (one.split_once('='), other.split_once('=')) {
-            (Some((key, one)), Some((same, other))) if key == same => (one, other),
-            _ => (one, other),
-        };
-        let [one, other] = [one, other].map(|name| Path::new(name.trim_start_matches("{root}/")));
-        let with = (request.login.as_ref(), &request.hint);
-        let base = baseline::base_files(&config.root, with, &[one]);
-        let base = base.ok().and_then(|(_, mut files)| files.remove(0).ok()?);
-        base.is_some() && base == std::fs::read(config.root.join(other)).ok()
-    })
+    let mut differing = before
+        .zip(after)
+        .filter(|(one, other)| one != other)
+        .peekable();
+    differing.peek().is_some()
+        && differing.all(|(one, other)| {
+            let [(set, one), (sets, other)] = [one, other].map(option_and_file);
+            let with = (request.login.as_ref(), &request.hint);
+            let base = baseline::base_files(&config.root, with, &[Path::new(one)]);
+            let base = base.ok().and_then(|(_, mut files)| files.remove(0).ok()?);
+            set == sets && base.is_some() && base == std::fs::read(config.root.join(other)).ok()
+        })
 }
 
 /// The old settings, and the old files that say what is measured.

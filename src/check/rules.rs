@@ -221,7 +221,7 @@ pub(super) fn edited_rules(
         .chain(of_files)
         .chain(of_checks(config, request))
         .chain(of_evaluators(config, request))
-        .chain(of_moved(&renamed))
+        .chain(of_moved(config, &renamed))
         .collect()
 }
 
@@ -244,13 +244,13 @@ fn of_evaluators(config: &Config, request: &GateRequest) -> Option<Reason> {
             let takes_folders = command.contains("pytest");
             let mut words = command.split_whitespace();
             words.any(|word| {
-                let word = word.split_once('=').map_or(word, |(_, value)| value);
-                let word = word.split("::").next().unwrap_or_default();
-                let word = word.trim_matches(['"', '\'', '/']);
-                let word = word.trim_start_matches("{root}/").trim_start_matches("./");
-                let named = below.join(word);
-                let is_word = !word.is_empty() && word != ".";
-                is_word && (path == named || takes_folders && path.starts_with(named))
+                let (_, name) = measure::option_and_file(word);
+                // What stands behind `::` is a test in the file.
+                let name = name.split("::").next().unwrap_or_default();
+                let name = name.trim_end_matches('/');
+                let named = below.join(name);
+                let is_name = !name.is_empty() && name != ".";
+                is_name && (path == named || takes_folders && path.starts_with(named))
             })
         })
     };
@@ -278,21 +278,31 @@ fn of_evaluators(config: &Config, request: &GateRequest) -> Option<Reason> {
     })
 }
 
-/// Tells of evaluators that a change moves to another folder: the moved file is the same, but what it reads beside itself
-/// may not be.
-fn of_moved(renamed: &BTreeMap<String, String>) -> impl Iterator<Item = Reason> {
-    renamed.iter().flat_map(|(base, head)| {
+/// Tells of evaluators that a change moves to another folder: the moved file is the same, but the files that it reads
+/// beside itself may differ. `renamed`: commands of the base, with what the head calls them.
+fn of_moved(config: &Config, renamed: &BTreeMap<String, String>) -> Vec<Reason> {
+    let evaluators = config.evaluators();
+    let moved = renamed
+        .iter()
+        .filter(|(_, head)| evaluators.contains(&head.as_str()));
+    let told = moved.flat_map(|(base, head)| {
         let words = base.split_whitespace().zip(head.split_whitespace());
-        let moved =
-            words.filter(|(one, other)| Path::new(one).parent() != Path::new(other).parent());
-        moved.map(|(one, other)| {
+        let files = words.map(|(one, other)| {
+            [one, other].map(|word| measure::option_and_file(word).1)
+        });
+        let moved = files.filter(|files| {
+            let [one, other] = files.map(|name| Path::new(name).parent());
+            one != other
+        });
+        moved.map(|[one, other]| {
             let text = format!(
                 "this change moves the {EVALUATOR} `{one}` to `{other}`: whether the files beside it are as before is not \
                  known"
             );
             warning(ReasonCode::EditsEvaluator, &text)
         })
-    })
+    });
+    told.collect()
 }
 
 /// Tells of edits to files that a check reads or runs without a setting that names them.

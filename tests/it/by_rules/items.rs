@@ -58,7 +58,7 @@ fn one_case_of_twenty_that_loses_its_score_in_every_run_is_red_and_named_first()
 fn two_of_five_runs_that_lose_their_score_everywhere_are_no_pass() {
     let right = rule("and", 1);
     let settings = format!("{QUALITY}repeats: 5\n");
-    let suite = Suite::of(6, 1).with(&settings).lucky().known();
+    let suite = Suite::of(6, 1).with(&settings).with_luck().known();
     suite.base(&right, 5);
     suite.gate(&right, &[]).passes("unchanged");
     let gated = suite.gate(&format!("{right}lose .4\n"), &[]);

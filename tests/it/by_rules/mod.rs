@@ -58,7 +58,7 @@ impl Suite {
     }
 
     /// Lets each call be a process, which has luck and an environment.
-    fn lucky(self) -> Self {
+    fn with_luck(self) -> Self {
         let has_luck = true;
         Self { has_luck, ..self }
     }

@@ -8,7 +8,7 @@ fn noise_that_is_taken_away_is_never_red_and_nobody_is_sent_after_a_fault() {
     let noisy = format!("{right}flip .15\n");
     let mut wrong = Vec::new();
     for luck in 1..=2 {
-        let suite = Suite::of(16, 2).held(60).lucky().known();
+        let suite = Suite::of(16, 2).held(60).with_luck().known();
         let gated = suite.lucky(luck).base(&noisy, 5).gate(&right, &[]);
         let accuses = gated.page.contains("now stays");
         if gated.is("regression") || gated.said.code != Some(0) || accuses {
@@ -25,7 +25,7 @@ fn an_unchanged_pipeline_whose_calls_fail_now_and_then_is_never_red_and_one_that
     let failing = |share: &str| format!("{right}crash {share}\n");
     let mut wrong = Vec::new();
     for share in [".03", ".1"] {
-        let suite = Suite::of(20, 2).lucky().known();
+        let suite = Suite::of(20, 2).with_luck().known();
         suite.lucky(1).base(&failing(share), 1);
         for luck in 2..=4 {
             let gated = suite.lucky(luck).gate(&failing(share), &[]);
@@ -47,7 +47,7 @@ fn a_change_that_answers_at_random_is_red_though_its_base_was_run_once() {
     let right = rule("and", 2);
     let suite = Suite {
         settings: String::new(),
-        ..Suite::of(20, 2).lucky()
+        ..Suite::of(20, 2).with_luck()
     }
     .known();
     suite.lucky(1).base(&right, 1);

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_pipeline_that_answers_by_the_place_of_its_input_is_red() {
     let right = rule("and", 2);
-    let suite = Suite::of(20, 2).lucky().known();
+    let suite = Suite::of(20, 2).with_luck().known();
     suite.base(&right, 1);
     suite.gate(&right, &[]).passes("unchanged");
     // It would follow every swap if anything but the text told which inputs are swaps.

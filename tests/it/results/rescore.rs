@@ -144,6 +144,33 @@ fn an_evaluator_that_moves_to_other_files_beside_it_is_not_green() {
     assert!(page.starts_with("### ⚠️"), "{page}");
     let told = "This change moves the evaluator `eval.sh` to `soft/eval.sh`";
     assert!(page.contains(told), "{page}");
+
+    // The scorer of the base judges the answers of a suite with one, wherever the rest of it lies.
+    let (_remote, project) = branch(&format!("{SUITE}{RESCORE}"), &scorer(STRICT));
+    git(project.root(), &["mv", "eval.sh", "soft.sh"]);
+    project.write("apart/eval.sh", &project.read("soft.sh"));
+    let config = project.read("kelvin.yaml");
+    project.write("kelvin.yaml", &config.replace("eval.sh", "apart/eval.sh"));
+    commit(&project, "another folder");
+    let (said, _) = gate(&project, &[]);
+    assert_eq!(said.code, Some(0), "{}", said.stdout);
+    assert!(
+        !said.stdout.contains("moves the evaluator"),
+        "{}",
+        said.stdout
+    );
+
+    // Spaces may count within quotes.
+    let (_remote, project) = branch(SUITE, &scorer(STRICT));
+    let config = project.read("kelvin.yaml");
+    project.write("kelvin.yaml", &config.replace("sh eval.sh", "sh  eval.sh"));
+    commit(&project, "another space");
+    let (said, _) = gate(&project, &[]);
+    assert!(
+        said.stdout.contains("edits what is measured"),
+        "{}",
+        said.stdout
+    );
 }
 
 #[test]
