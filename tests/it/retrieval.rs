@@ -463,6 +463,44 @@ fn ret_33_a_trec_run_has_the_figures_that_trec_eval_gives() {
 }
 
 #[test]
+fn two_evaluated_runs_of_which_one_lost_a_query_lead_to_their_page_and_not_to_another_run() {
+    let project = Project::new("");
+    let queries = 0..20;
+    let qrels: String = queries
+        .clone()
+        .map(|at| format!("q{at} 0 d{at} 1\n"))
+        .collect();
+    project.write("qrels", &qrels);
+    let hits = |lost: usize| -> String {
+        let found = |at: usize| {
+            if at == lost {
+                "other".to_owned()
+            } else {
+                format!("d{at}")
+            }
+        };
+        queries
+            .clone()
+            .map(|at| format!("q{at} Q0 {} 1 1 t\n", found(at)))
+            .collect()
+    };
+    for (name, lost) in [("a", 20), ("b", 7)] {
+        project.write("run", &hits(lost));
+        project
+            .kelvin(&["eval", "--qrels", "qrels", "--run", "run", "--out", name])
+            .expect(0);
+    }
+    let said = project.kelvin(&["compare", "a/report.json", "b/report.json"]);
+    let said = said.expect(0);
+    assert!(said.stdout.contains("inconclusive"), "{}", said.stdout);
+    let next = said.next();
+    assert!(
+        next.starts_with("kelvin compare --format=markdown"),
+        "{next}"
+    );
+}
+
+#[test]
 fn bad_files_are_refused_with_file_and_line() {
     let (qrels, run): (&[u8], &[u8]) = (b"q 0 a 1\n", b"q Q0 a 1 1 t\n");
     let cases: [(&[u8], &[u8], &str); 9] = [

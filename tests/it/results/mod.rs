@@ -270,6 +270,10 @@ fn an_error_in_the_place_of_a_failure_is_no_failure_and_not_green() {
         reason.contains("15.0 % of the samples are errors"),
         "{reason}"
     );
+    assert!(
+        reason.contains("the first such sample is one of the case `"),
+        "{reason}"
+    );
 }
 
 #[test]
