@@ -331,6 +331,27 @@ mod tests {
     }
 
     #[test]
+    fn a_program_whose_file_is_still_written_starts_as_soon_as_it_is_closed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let tool = folder.path().join("tool");
+        fs::write(&tool, "#!/bin/sh\necho started\n").expect("written");
+        let may = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&tool, may).expect("changed");
+        let file = fs::File::options().append(true).open(&tool).expect("open");
+        let writer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            drop(file);
+        });
+        let (end, output, _) = printed(&SupervisedProgram::new(&tool, folder.path()));
+        assert!(
+            matches!(end, ProcessEnd::Exited(status) if status.success()),
+            "{end:?}"
+        );
+        assert_eq!(String::from_utf8_lossy(&output), "started\n");
+        writer.join().expect("it ends");
+    }
+
+    #[test]
     fn a_program_without_a_folder_is_looked_for_in_its_own_search_path_and_runs_in_its_folder() {
         let folder = tempfile::tempdir().expect("a folder");
         let tool = folder.path().join("tool-of-the-test");

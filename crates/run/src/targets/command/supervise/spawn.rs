@@ -9,7 +9,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::spawn::{
     PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn, posix_spawnp,
 };
@@ -17,6 +20,11 @@ use nix::sys::signal::{SigSet, Signal};
 use rustix::process::Pid;
 
 use super::SupervisedProgram;
+
+/// How often a program is tried whose file is still open for writing. A process that was started while the file was
+/// copied holds it open for the moment until it runs its own program.
+const TRIES: u32 = 50;
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// Data that all programs of one supervisor share.
 pub(super) struct Spawner {
@@ -90,19 +98,27 @@ impl Spawner {
             .get(OsStr::new("PATH"))
             .map(|pair| &pair.to_bytes()[5..]);
         let is_path = first.to_bytes().contains(&b'/');
-        let started = match path.filter(|_| !is_path) {
-            // The program is searched for in the same `PATH` that it will get itself.
-            Some(path) => {
-                let found = found(program, path)?;
-                posix_spawn(
-                    found.as_path(),
-                    &actions,
-                    &self.attributes,
-                    &words,
-                    &environment,
-                )
-            }
+        // The program is searched for in the same `PATH` that it will get itself.
+        let found = path
+            .filter(|_| !is_path)
+            .map(|path| found(program, path))
+            .transpose()?;
+        let start = || match &found {
+            Some(found) => posix_spawn(
+                found.as_path(),
+                &actions,
+                &self.attributes,
+                &words,
+                &environment,
+            ),
             None => posix_spawnp(first, &actions, &self.attributes, &words, &environment),
+        };
+        let mut tries = 1..TRIES;
+        let started = loop {
+            match start() {
+                Err(Errno::ETXTBSY) if tries.next().is_some() => thread::sleep(BETWEEN_TRIES),
+                started => break started,
+            }
         };
         let number = started?.as_raw();
         Pid::from_raw(number).ok_or_else(|| io::Error::other("the system gave no number"))
