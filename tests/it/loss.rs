@@ -195,6 +195,7 @@ fn edited_cases_of_a_right_pipeline_are_no_regression_and_the_page_says_how_many
     let one = gate(&project, &[]);
     one.is("pass", 0).says("1 of 20 cases was edited");
     assert!(one.heading.starts_with("### ✅"), "{}", one.heading);
+    assert!(project.read("kelvin/gate.md").contains("Nothing to do."));
     for case in 1..SUITE {
         edit(&project, case);
     }
@@ -212,6 +213,39 @@ fn edited_cases_of_a_right_pipeline_are_no_regression_and_the_page_says_how_many
     failed
         .is("inconclusive", 3)
         .says("19 of 20 cases were edited");
+}
+
+#[test]
+fn an_edited_case_that_is_answered_otherwise_leaves_something_to_look_at() {
+    let (_remote, project) = suite(SUITE, FEW);
+    let edited = text(3).replace("7 people come", "70 people come");
+    assert_ne!(edited, text(3));
+    project.write(&file(3), &edited);
+    let other = gate(&project, &[]);
+    other
+        .is("pass", 0)
+        .says("1 edited case is answered otherwise");
+    let page = project.read("kelvin/gate.md");
+    assert!(!page.contains("Nothing to do"), "{page}");
+    for told in [
+        "`c03`, which this change edits, is answered",
+        "| `c03 (edited)`",
+        "first `c03`: the base has answered another text",
+    ] {
+        assert!(page.contains(told), "{told} in {page}");
+    }
+    // The base may answer the edited text too, and answers the same.
+    project.write(
+        "kelvin.yaml",
+        &configuration(TYPES, &format!("{FEW}baseline: {{compute: true}}\n")),
+    );
+    let asked = gate(&project, &["--baseline", "compute"]);
+    asked.is("pass", 0).says("1 of 20 cases was edited");
+    assert!(
+        !asked.heading.contains("answered otherwise"),
+        "{}",
+        asked.heading
+    );
 }
 
 #[test]

@@ -526,6 +526,33 @@ fn bad_files_are_refused_with_file_and_line() {
 }
 
 #[test]
+fn a_query_that_is_gone_is_told_as_gone_and_once_for_all_metrics() {
+    let project = example();
+    let folder = TempDir::new().expect("a folder");
+    project.kelvin(&["check"]).expect(0);
+    let base = folder.path().join("base.json");
+    fs::copy(project.path("kelvin/report.json"), &base).expect("copied");
+    let golden = project.read("golden.yaml");
+    let renewal = golden.find("- id: renew\n").expect("a query");
+    let next = golden.find("- id: red-tag\n").expect("the next one");
+    let without = format!("{}{}", &golden[..renewal], &golden[next..]);
+    project.write("golden.yaml", &without);
+    let said = project.kelvin(&["gate", "--baseline", &base.display().to_string()]);
+    said.expect(3);
+    let page = project.read("kelvin/gate.md");
+    for told in [
+        "regression, query `renew` is gone, 1 of 26 queries was removed",
+        "Bring query `renew` back: what is gone is compared with nothing.",
+        "**Query `renew` is gone, and the base answered it**",
+        "in 1 query: `renew`; the same of `retrieval.citation_coverage` and 6 more\n",
+    ] {
+        assert!(page.contains(told), "{told} in {page}");
+    }
+    assert!(!page.contains("broke"), "{page}");
+    assert_eq!(page.matches("was judged without").count(), 2, "{page}");
+}
+
+#[test]
 fn ret_30_compare_ends_well_whatever_it_finds_and_strict_refuses_another_chunker() {
     let project = example();
     let folder = TempDir::new().expect("a folder");

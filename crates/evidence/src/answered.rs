@@ -46,9 +46,11 @@ fn item<'a>(
     };
     let holds = |variant: &&VariantRecord| section.basis.holds(variant);
     let swaps = case.variants.iter().filter(|variant| is_swap(variant));
+    let expected = labelled::expected(case);
     AnsweredItem {
         asked: case.title.as_deref().map(Cow::Borrowed),
-        expected: labelled::expected(case).map(Cow::Owned),
+        is_only_compared: expected.is_none(),
+        expected: expected.map(Cow::Owned),
         itself: answers(samples, scorer),
         beside: &case.beside,
         own: case.variants.iter().filter(holds).map(asked).collect(),

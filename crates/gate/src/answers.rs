@@ -58,6 +58,10 @@ pub struct ChangedAnswers {
     pub once: bool,
     /// The items with another answer: the one that lost most in a metric first, else in the order of their names.
     pub answers: Vec<ChangedAnswer>,
+    /// The edited items with another answer, where no label says what is right. The base has answered another text, so
+    /// nothing compares the two answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edited: Vec<ChangedAnswer>,
 }
 
 /// One item with another answer.
@@ -128,16 +132,22 @@ impl ChangedAnswers {
                 .count()
         };
         let (of, gone, new) = (own.count(), counted((true, false)), counted((false, true)));
-        if of + gone + new == 0 {
+        let edited = AnswerPairs {
+            items: pairs.edited.clone(),
+            ..AnswerPairs::default()
+        };
+        let of_edited = OwnAnswers::of(&edited, is_exact);
+        if of + gone + new + of_edited.count() == 0 {
             return None;
         }
         let mut changed = own.changed();
         let loss = |name: &str| losses.get(name).copied().unwrap_or_default();
         changed.sort_by(|one, other| loss(&other.item.name).total_cmp(&loss(&one.item.name)));
         let (varied_on_base, varied) = own.varied();
-        let question = |text: &Option<String>| {
-            let text = text.as_ref();
-            text.map(|text| safe::cut(text, LONGEST_QUESTION))
+        let kept = |changed: &[OtherAnswer<'_>]| {
+            let kept = changed.iter().take(KEPT).enumerate();
+            kept.map(|(at, other)| ChangedAnswer::of(other, at < ANSWERS))
+                .collect()
         };
         Some(Self {
             item: pairs.nouns.item.to_string(),
@@ -149,35 +159,29 @@ impl ChangedAnswers {
             varied,
             varied_on_base,
             once: !is_exact && own.are_single(),
-            answers: changed
-                .iter()
-                .take(KEPT)
-                .enumerate()
-                .map(|(at, other)| {
-                    let is_listed = at < ANSWERS;
-                    let most = if is_listed { LONGEST } else { LONGEST_UNLISTED };
-                    let (base, head) = from_difference(&other.base, &other.head, most);
-                    ChangedAnswer {
-                        item: other.item.name.clone(),
-                        asked: question(&other.item.asked),
-                        expected: question(&other.item.expected),
-                        base: safe::cut(&base, most),
-                        head: safe::cut(&head, most),
-                        hits: None,
-                        beside: if is_listed {
-                            beside(other)
-                        } else {
-                            BTreeMap::new()
-                        },
-                    }
-                })
-                .collect(),
+            answers: kept(&changed),
+            edited: kept(&of_edited.changed()),
         })
     }
 
     /// How many items have another answer or no answer any more, for a headline; none if all answers are the same.
     pub fn sentence(&self) -> Option<String> {
-        let are = |count| if count == 1 { "is" } else { "are" };
+        let edited = self.edited.len();
+        let edited = (edited > 0).then(|| {
+            let noun = self.noun(edited);
+            format!("{edited} edited {noun} {} answered otherwise", are(edited))
+        });
+        let told: Vec<String> = self.of_unchanged().into_iter().chain(edited).collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
+    /// Whether any answer to an item that is the same on both sides was compared.
+    pub(super) fn is_compared(&self) -> bool {
+        self.same + self.other + self.gone + self.new > 0
+    }
+
+    /// How many of the items that are the same on both sides have another answer or no answer any more.
+    pub(super) fn of_unchanged(&self) -> Option<String> {
         let of = self.same + self.other;
         let other = (self.other > 0).then(|| {
             let noun = self.noun(of);
@@ -220,8 +224,12 @@ impl ChangedAnswers {
 
     /// The first item whose answer differs, in a sentence without its full stop; none if there is no such item.
     pub fn lead(&self) -> Option<Phrase> {
-        let first = self.answers.first()?;
+        let first = self.answers.first().or(self.edited.first())?;
         let told = Phrase::of_name(&first.item);
+        let told = match self.answers.is_empty() {
+            true => told.and(", which this change edits,"),
+            false => told,
+        };
         // Two digests only show that the answers differ.
         let told = match is_withheld(&first.head) || is_withheld(&first.base) {
             true => told.and(" is answered otherwise"),
@@ -236,7 +244,7 @@ impl ChangedAnswers {
             Some(expected) => told.and(" (expected ").quote(bare(expected)).and(")"),
             None => told,
         };
-        Some(match self.other - 1 {
+        Some(match self.other.max(self.edited.len()) - 1 {
             0 => told,
             more => told.and(format!(" (and {more} more {})", self.noun(more))),
         })
@@ -244,7 +252,19 @@ impl ChangedAnswers {
 
     /// Advice to the reader about the answers that differ.
     pub fn advice(&self) -> Option<Phrase> {
-        let first = self.answers.first()?;
+        let Some(first) = self.answers.first() else {
+            let first = self.edited.first()?;
+            let look = Phrase::text(format!(
+                "Look whether the edited {} are answered rightly, first ",
+                self.items
+            ));
+            return Some(
+                look.name(&first.item)
+                    .and(": the base has answered another text. With ")
+                    .name("baseline: {compute: true}")
+                    .and(" it answers the edited one too."),
+            );
+        };
         let look = Phrase::text(format!(
             "Look whether the other answers are right, first that of {} ",
             self.item
@@ -272,13 +292,51 @@ impl ChangedAnswers {
             title,
             notes,
             item: self.item.clone(),
-            rows: self.answers.iter().map(ChangedAnswer::row).collect(),
+            rows: self.rows(),
             left: self.other.saturating_sub(self.answers.len()),
         })
     }
+
+    fn rows(&self) -> Vec<AnswerRow> {
+        let edited = self.edited.iter().map(|other| AnswerRow {
+            item: format!("{} (edited)", other.item),
+            ..other.row()
+        });
+        self.answers
+            .iter()
+            .map(ChangedAnswer::row)
+            .chain(edited)
+            .collect()
+    }
+}
+
+const fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
 }
 
 impl ChangedAnswer {
+    /// `is_listed`: whether a page shows it, so that more of its text is kept.
+    fn of(other: &OtherAnswer<'_>, is_listed: bool) -> Self {
+        let most = if is_listed { LONGEST } else { LONGEST_UNLISTED };
+        let (base, head) = from_difference(&other.base, &other.head, most);
+        let question = |text: &Option<String>| {
+            let text = text.as_ref();
+            text.map(|text| safe::cut(text, LONGEST_QUESTION))
+        };
+        Self {
+            item: other.item.name.clone(),
+            asked: question(&other.item.asked),
+            expected: question(&other.item.expected),
+            base: safe::cut(&base, most),
+            head: safe::cut(&head, most),
+            hits: None,
+            beside: match is_listed {
+                true => beside(other),
+                false => BTreeMap::new(),
+            },
+        }
+    }
+
     fn row(&self) -> AnswerRow {
         let (base, head) = beside_each_other(&self.base, &self.head);
         AnswerRow {

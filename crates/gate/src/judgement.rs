@@ -180,8 +180,8 @@ impl Judgement {
             let lead = lead.show(|_, text| format!("`{}`", safe::cut(text, 60)));
             indented(&mut page, mark(Some(effect)), &lead);
         }
-        for reason in self.verdict.reasons.iter().take(5) {
-            indented(&mut page, mark(reason.effect), &reason.text);
+        for (effect, text) in self.verdict.told().into_iter().take(5) {
+            indented(&mut page, mark(effect), &text);
         }
         for list in &opening.answers {
             answers(&mut page, list, shown);

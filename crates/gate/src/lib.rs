@@ -40,7 +40,7 @@ pub mod fixtures;
 
 use std::collections::BTreeMap;
 
-use crate::compare::{AnswerPairs, Comparison, Presence};
+use crate::compare::{AnswerPairs, Change, Comparison, Presence};
 use broken::{BrokenFinding, Demand, UsualBreaks};
 use governing::{FollowUp, SwapSuite, TypeDecision};
 pub use judgement::Judgement;
@@ -481,6 +481,10 @@ impl<'a> Gate<'a> {
                     bad,
                     runs,
                     valueless: broken::is_unanswered(case),
+                    gone: pair
+                        .cases
+                        .get(name.as_str())
+                        .is_some_and(|paired| paired.change == Change::Removed),
                 });
             }
         }

@@ -12,6 +12,7 @@ pub use super::governing::Status;
 use super::look::GUARD;
 use super::losses;
 use super::policy::{Attention, Effect};
+use super::sentence;
 use crate::compare::Turnover;
 use kelvin_base::exit::Exit;
 use kelvin_record::{ItemComparison, ItemComparisons, Nouns, probe_of};
@@ -231,6 +232,9 @@ pub struct BrokenCase {
     /// Whether no run has a value, although the base has one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub valueless: bool,
+    /// Whether the head does not have the case at all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gone: bool,
 }
 
 impl MetricVerdict {
@@ -482,6 +486,44 @@ impl Verdict {
     pub fn leading(&self) -> Option<&Reason> {
         let mut reasons = self.reasons.iter();
         reasons.find(|reason| reason.effect.is_some() && reason.metric.is_some())
+    }
+
+    /// The reasons for a page, each with its effect. Reasons that say the same of several metrics become one, which
+    /// stands at the place of the first.
+    pub fn told(&self) -> Vec<(Option<Effect>, String)> {
+        let mut told: Vec<(&Reason, &str, Vec<String>)> = Vec::new();
+        for reason in &self.reasons {
+            let metric = reason.metric.as_deref().map(sentence::name);
+            let same = metric
+                .as_ref()
+                .and_then(|metric| reason.text.strip_prefix(metric));
+            let (Some(metric), Some(same)) = (metric, same) else {
+                told.push((reason, "", Vec::new()));
+                continue;
+            };
+            let is_same = |one: &&mut (&Reason, &str, Vec<String>)| {
+                one.1 == same && one.0.effect == reason.effect
+            };
+            match told.iter_mut().find(is_same) {
+                Some((_, _, others)) => others.push(metric),
+                None => told.push((reason, same, Vec::new())),
+            }
+        }
+        let told = told.into_iter().map(|(reason, _, others)| {
+            let text = match others.as_slice() {
+                [] => reason.text.clone(),
+                [other] => format!("{}; the same of {other}", reason.text),
+                [first, others @ ..] => {
+                    format!(
+                        "{}; the same of {first} and {} more",
+                        reason.text,
+                        others.len()
+                    )
+                }
+            };
+            (reason.effect, text)
+        });
+        told.collect()
     }
 
     /// Whether a case broke in this metric for certain.

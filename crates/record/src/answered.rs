@@ -27,6 +27,8 @@ pub struct AnsweredItem<'a> {
     pub asked: Option<Cow<'a, str>>,
     /// The expected answer as a text for people; none if it is not known.
     pub expected: Option<Cow<'a, str>>,
+    /// Whether nothing but the answer of the base tells whether this answer is right: no label, no judge and no check.
+    pub is_only_compared: bool,
     /// The answers to the unchanged item.
     pub itself: Vec<Option<Answer>>,
     /// The other output fields of the first of these answers, such as a reason, as texts for people.

@@ -26,9 +26,11 @@ pub(super) fn section_answers(section: &RetrievalSection) -> SectionAnswers<'_> 
 
 fn item(query: &QueryRecord) -> AnsweredItem<'_> {
     let has_question = !query.query.is_empty();
+    let expected = expected(&query.labels);
     AnsweredItem {
         asked: has_question.then(|| Cow::Owned(safe::cut(&query.query, ASKED))),
-        expected: expected(&query.labels).map(Cow::Owned),
+        is_only_compared: expected.is_none(),
+        expected: expected.map(Cow::Owned),
         itself: query.runs.iter().map(answer).collect(),
         ..AnsweredItem::default()
     }

@@ -83,11 +83,15 @@ impl Assembly<'_> {
         reasons.extend(added.map(|reason| (Rank::of(Urgency::Doubt), reason)));
         let answers = self.answers();
         let others = answers.values().filter(|_| self.policy.same_answers);
-        let others: Vec<String> = others.filter_map(ChangedAnswers::sentence).collect();
+        let others: Vec<String> = others.filter_map(ChangedAnswers::of_unchanged).collect();
         // Answers that nobody has compared do not count as equal.
         let own = self.comparison.own_probes.iter();
-        let lacking =
-            own.filter(|probe| self.policy.same_answers && !answers.contains_key(**probe));
+        let lacking = own.filter(|probe| {
+            self.policy.same_answers
+                && !answers
+                    .get(**probe)
+                    .is_some_and(ChangedAnswers::is_compared)
+        });
         let lacking = lacking
             .map(|probe| format!("no answer of `{probe}` was compared with that of the base"));
         let others: Vec<String> = others.into_iter().chain(lacking).collect();

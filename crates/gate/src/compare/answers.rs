@@ -16,6 +16,9 @@ pub struct AnswerPairs {
     pub types: Vec<(String, String)>,
     /// The items whose input is the same on both sides, by name.
     pub items: Vec<ItemAnswers>,
+    /// The items that the change edits and whose answers are judged by nothing but the answers of the base, which are to
+    /// other texts.
+    pub edited: Vec<ItemAnswers>,
 }
 
 /// The other output fields, for each of the first answers.
@@ -84,21 +87,31 @@ impl AnswerSides<'_, '_> {
         let types: Vec<(String, String)> = types
             .map(|(name, metric)| ((*name).to_owned(), metric.clone()))
             .collect();
-        let items = before.items.iter().filter_map(|(name, before)| {
-            let after = after.items.get(name)?;
-            let items = (self.item(self.base.0, name)?, self.item(self.head.0, name)?);
-            let is_same = items.0.digest == items.1.digest;
-            let covers = self.base.0.covers(name) && self.head.0.covers(name);
-            let once = (items.0.counts_once, items.1.counts_once);
-            (is_same && covers).then(|| item(name, (before, after), &types, once))
-        });
-        let items = without_nulls(items.collect());
+        let (mut items, mut edited) = (Vec::new(), Vec::new());
+        for (name, before) in &before.items {
+            let sides = (self.item(self.base.0, name), self.item(self.head.0, name));
+            let (Some(after), (Some(was), Some(is))) = (after.items.get(name), sides) else {
+                continue;
+            };
+            if !self.base.0.covers(name) || !self.head.0.covers(name) {
+                continue;
+            }
+            let once = (was.counts_once, is.counts_once);
+            let item = item(name, (before, after), &types, once);
+            if was.digest == is.digest {
+                items.push(item);
+            } else if before.is_only_compared && after.is_only_compared {
+                edited.push(item);
+            }
+        }
+        let items = without_nulls(items);
         let nouns = self.head.0.items.get(self.probe);
         let nouns = nouns.map(|items| items.nouns.clone());
         AnswerPairs {
             nouns: nouns.unwrap_or_default(),
             types,
             items,
+            edited,
         }
     }
 

@@ -91,7 +91,11 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             let advice = answers.find_map(ChangedAnswers::advice);
             more_would_tell(advice.map_or_else(Phrase::default, |advice| advice.and(" ")))
         }
-        (_, Some(case)) => look(judgement, case),
+        (_, Some(case)) => {
+            let mut broken = verdict.broken_cases.iter();
+            let gone = broken.find(|broken| broken.gone && broken.certain && broken.case == case.case);
+            gone.map_or_else(|| look(judgement, case), |gone| give_back(verdict, gone))
+        }
         (_, None) => beside_figures(verdict)
             .unwrap_or_else(|| Phrase::text("The table shows which metric fails the gate.")),
     }
@@ -115,12 +119,23 @@ fn beside_figures(verdict: &Verdict) -> Option<Phrase> {
         return None;
     }
     if let Some(broken) = verdict.broken_cases.iter().find(|case| case.certain) {
+        if broken.gone {
+            return Some(give_back(verdict, broken));
+        }
         let item = verdict.nouns_of(&broken.metric).item;
         let look = Phrase::text(format!("Look first at {item} "));
         return Some(look.name(&broken.case).and("."));
     }
     let mut answers = verdict.answers.values();
     answers.find_map(ChangedAnswers::advice)
+}
+
+/// The next step where the head does not have a case of the base.
+fn give_back(verdict: &Verdict, gone: &BrokenCase) -> Phrase {
+    let item = verdict.nouns_of(&gone.metric).item;
+    Phrase::text(format!("Bring {item} ")).name(&gone.case).and(
+        " back: what is gone is compared with nothing. If it was only renamed, give it the name of the base.",
+    )
 }
 
 /// The first item that is worse by half of the scale, in a metric that is judged by its mean.
@@ -411,6 +426,7 @@ mod tests {
             bad: 20,
             runs: 20,
             valueless: false,
+            gone: false,
         }];
         let mut judgement = Judgement::without_base(verdict, Vec::new());
         judgement.cases = vec![CaseChange {
@@ -449,6 +465,7 @@ mod tests {
             bad: 5,
             runs: 5,
             valueless: false,
+            gone: false,
         }];
         assert_eq!(said(verdict).1, "Look first at item `alder`.");
     }

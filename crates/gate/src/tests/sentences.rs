@@ -82,6 +82,37 @@ fn a_loss_and_a_broken_case_are_named() {
 }
 
 #[test]
+fn what_is_so_of_several_metrics_is_told_once() {
+    let names: Vec<String> = (0..20).map(|at| format!("case-{at:02}")).collect();
+    let cases = |bad: usize| -> Vec<(&str, Vec<Vec<Option<f64>>>)> {
+        let all = names.iter().enumerate();
+        all.map(|(at, name)| (name.as_str(), nine(if at < bad { 9 } else { 0 }, 3)))
+            .collect()
+    };
+    let base = ["a", "b", "c", "d"]
+        .iter()
+        .fold(Report::default(), |report, id| report.with(id, &cases(0)));
+    let head = base.clone().with("b", &cases(5));
+    let lines = |verdict: &Verdict| -> Vec<String> {
+        verdict.told().into_iter().map(|(_, text)| text).collect()
+    };
+    let said = lines(&stored(&exact(), &base, &head));
+    assert_eq!(
+        said.iter()
+            .filter(|text| text.starts_with("`b` fell"))
+            .count(),
+        1
+    );
+    let same =
+        "`a` did not change: every value is the same on both sides; the same of `c` and 1 more";
+    assert_eq!(said.last().map(String::as_str), Some(same));
+    let said = lines(&stored(&exact(), &base, &base));
+    let same =
+        "`a` did not change: every value is the same on both sides; the same of `b` and 2 more";
+    assert_eq!(said, [same]);
+}
+
+#[test]
 fn a_case_that_gives_no_value_any_more_is_told_as_that() {
     let head = |lost: usize, bad: usize| {
         let names: Vec<String> = (0..40).map(|at| format!("case-{at:02}")).collect();

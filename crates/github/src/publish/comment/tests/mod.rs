@@ -161,6 +161,7 @@ fn answered_otherwise(kind: &str, name: &str) -> ChangedAnswers {
             hits: None,
             beside: BTreeMap::new(),
         }],
+        edited: Vec::new(),
     }
 }
 
@@ -333,6 +334,7 @@ fn a_pass_in_which_a_case_may_have_broken_says_what_would_decide() {
         bad: 3,
         runs: 3,
         valueless: false,
+        gone: false,
     });
     let page = page(&report, &judgement, &[], 60_000);
     assert!(!page.contains("Nothing to do"), "{page}");
