@@ -9,7 +9,7 @@ use kelvin_run::config::{Edited, edits, is_same_data};
 const RUN: &str = "run: ./run.sh {input} {output}\ncases: cases\ndecision_field: decision\n\
                    governing_types: [rule]\n";
 
-fn told(base: &str, head: &str) -> BTreeMap<Edited, Vec<String>> {
+fn edits_between(base: &str, head: &str) -> BTreeMap<Edited, Vec<String>> {
     let read = |more: &str| {
         let text = format!("{RUN}{more}\n");
         Registry::shipped()
@@ -25,13 +25,13 @@ fn told(base: &str, head: &str) -> BTreeMap<Edited, Vec<String>> {
 
 #[test]
 fn what_is_the_same_said_otherwise_is_no_edit() {
-    assert!(told("", "gate: {max_drop: 0.05}").is_empty());
-    assert!(told("gate: {max_drop: 0.1}", "jobs: 3\ngate:\n  max_drop: 0.10").is_empty());
+    assert!(edits_between("", "gate: {max_drop: 0.05}").is_empty());
+    assert!(edits_between("gate: {max_drop: 0.1}", "jobs: 3\ngate:\n  max_drop: 0.10").is_empty());
 }
 
 #[test]
 fn every_setting_that_differs_is_told_with_both_values() {
-    let edits = told(
+    let edits = edits_between(
         "baseline: {require: true}",
         "gate: {max_drop: 0.5, metrics: {evidence.sensitivity: {policy: info}}}\n\
          baseline: {from: 'off'}",
@@ -51,7 +51,7 @@ fn every_setting_that_differs_is_told_with_both_values() {
 
 #[test]
 fn what_is_measured_is_told_and_how_it_is_run_is_not() {
-    let edits = told(
+    let edits = edits_between(
         "jobs: 1\ntimeout_s: 9\nscorer: exact",
         "jobs: 2\nretry: {max_attempts: 3}\nrepeats: 5\nvariants: {swap: all}\n\
          scorer: {ordinal: [low, high]}\nfingerprint: ['*.py']",
@@ -89,7 +89,7 @@ fn a_check_that_is_new_or_gone_is_told_by_its_name() {
     let begun = "scenarios: tasks.jsonl\ninvariants:\n";
     let one = format!("{begun}{}", check("one", "ok"));
     let two = format!("{one}{}", check("two", "no"));
-    let measured = |base: &str, head: &str| told(base, head)[&Edited::Measured].clone();
+    let measured = |base: &str, head: &str| edits_between(base, head)[&Edited::Measured].clone();
     assert_eq!(measured(&one, &two), ["invariants.two unset → set"]);
     assert_eq!(measured(&two, &one), ["invariants.two set → unset"]);
     let other = format!("{begun}{}", check("one", "nothing"));

@@ -123,13 +123,13 @@ fn midnight(date: Date) -> Option<i64> {
 mod tests {
     use super::*;
 
-    fn at(text: &str) -> i64 {
+    fn second(text: &str) -> i64 {
         moment(text).expect("a time")
     }
 
     #[test]
     fn a_person_may_write_a_span_a_date_a_week_or_a_time() {
-        let now = at("2026-11-22T12:00:00Z");
+        let now = second("2026-11-22T12:00:00Z");
         for (text, meant) in [
             ("7d", "2026-11-15T12:00:00Z"),
             ("2w", "2026-11-08T12:00:00Z"),
@@ -177,8 +177,8 @@ mod tests {
             ("2027-01-03T10:00:00Z", "2026-W53", "2026-12-28"),
             ("2024-12-30T00:00:00Z", "2025-W01", "2024-12-30"),
         ] {
-            assert_eq!(week(at(time)), named);
-            assert_eq!(day(monday(at(time))), begun);
+            assert_eq!(week(second(time)), named);
+            assert_eq!(day(monday(second(time))), begun);
         }
     }
 }

@@ -159,7 +159,7 @@ impl SectionKind for EvidenceKind {
         let run = view(section, run);
         let expected = Expectations::of(&run);
         let page = move |(name, case): (&'a String, &'a CaseRecord)| {
-            (case.folder.as_str(), page::case(name, case, &expected))
+            (case.folder.as_str(), page::case_page(name, case, &expected))
         };
         Box::new(run.cases.iter().map(page))
     }

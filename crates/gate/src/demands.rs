@@ -110,7 +110,7 @@ mod tests {
         Policy::of(&settings, false)
     }
 
-    fn told(id: &str, min: f64, value: Result<f64, String>) -> Verdict {
+    fn verdict_of(id: &str, min: f64, value: Result<f64, String>) -> Verdict {
         let mut verdict = Verdict::without_base(Word::NoBaseline, Effect::Warn, "there is none");
         let metrics = BTreeMap::from([("m.share".to_owned(), Metric::new(value, 12, 0))]);
         report_demands(&policy(id, min), &metrics, &mut verdict);
@@ -120,19 +120,19 @@ mod tests {
     #[test]
     fn a_value_that_is_worse_than_any_that_may_be_fails_without_a_base_and_one_that_is_not_does_not()
      {
-        let worse = told("m.share", 0.9, Ok(0.5));
+        let worse = verdict_of("m.share", 0.9, Ok(0.5));
         assert_eq!((worse.verdict, worse.passed), (Word::Regression, false));
         assert!(worse.reasons[0].text.contains("below"), "{worse:?}");
-        let enough = told("m.share", 0.5, Ok(0.5));
+        let enough = verdict_of("m.share", 0.5, Ok(0.5));
         assert_eq!((enough.verdict, enough.passed), (Word::NoBaseline, true));
         assert_eq!(enough.reasons.len(), 1);
     }
 
     #[test]
     fn a_rule_for_what_was_not_measured_or_is_not_there_fails_and_names_the_nearest() {
-        let lacking = told("m.share", 0.5, Err("no case was scored".to_owned()));
+        let lacking = verdict_of("m.share", 0.5, Err("no case was scored".to_owned()));
         assert_eq!((lacking.verdict, lacking.passed), (Word::Unmeasured, false));
-        let misspelt = told("m.shar", 0.5, Ok(1.0));
+        let misspelt = verdict_of("m.shar", 0.5, Ok(1.0));
         assert_eq!(
             (misspelt.verdict, misspelt.passed),
             (Word::Unmeasured, false)
@@ -142,6 +142,6 @@ mod tests {
             "{misspelt:?}"
         );
         // Nothing is known of a probe that did not run, and the option `--probe` is no misspelling.
-        assert!(told("other.share", 0.5, Ok(1.0)).passed);
+        assert!(verdict_of("other.share", 0.5, Ok(1.0)).passed);
     }
 }

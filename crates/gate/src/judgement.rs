@@ -180,7 +180,7 @@ impl Judgement {
             let lead = lead.show(|_, text| format!("`{}`", safe::cut(text, 60)));
             indented(&mut page, mark(Some(effect)), &lead);
         }
-        for (effect, text) in self.verdict.told().into_iter().take(5) {
+        for (effect, text) in self.verdict.shared_reasons().into_iter().take(5) {
             indented(&mut page, mark(effect), &text);
         }
         for list in &opening.answers {

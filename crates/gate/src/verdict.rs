@@ -490,7 +490,7 @@ impl Verdict {
 
     /// The reasons for a page, each with its effect. Reasons that say the same of several metrics become one, which
     /// stands at the place of the first.
-    pub fn told(&self) -> Vec<(Option<Effect>, String)> {
+    pub fn shared_reasons(&self) -> Vec<(Option<Effect>, String)> {
         let mut told: Vec<(&Reason, &str, Vec<String>)> = Vec::new();
         for reason in &self.reasons {
             let metric = reason.metric.as_deref().map(sentence::name);

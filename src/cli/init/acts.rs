@@ -15,7 +15,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
     if steps.said.cases.is_none()
         && let Some(file) = scenarios
     {
-        steps.tell(&format!(
+        steps.print(&format!(
             "the scenarios are those of `{}` (`--cases` names others)",
             file.path
         ))?;

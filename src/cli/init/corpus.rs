@@ -20,7 +20,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
         for (flag, path) in &survey.traces {
             let command = Again::kelvin("import").flag(flag, path);
             if let Some(command) = command.command() {
-                steps.tell(&format!(
+                steps.print(&format!(
                     "`{}` has traces: `{command}` makes cases of them",
                     safe::line(path)
                 ))?;
@@ -37,7 +37,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
             (None, _) if !is_refused && !survey.has_cases && survey.data.len() == 1 => {
                 let path = survey.data[0].path.clone();
                 let shown = safe::line(&path);
-                steps.tell(&format!(
+                steps.print(&format!(
                     "the cases are the records of `{shown}` (`--cases` names others)"
                 ))?;
                 path
@@ -74,7 +74,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
             Ok((corpus, notices)) => {
                 let count = counted(corpus.cases.len(), "case");
                 let types = counted(governing::types(&corpus).len(), "type");
-                steps.tell(&format!("{count} with {types} of units"))?;
+                steps.print(&format!("{count} with {types} of units"))?;
                 let mut told: Vec<(String, usize)> = Vec::new();
                 for notice in notices {
                     let text = safe::line(&notice.text);
@@ -88,7 +88,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
                         1 => String::new(),
                         many => format!(" ({many} cases)"),
                     };
-                    steps.tell(&format!("  {text}{count}"))?;
+                    steps.print(&format!("  {text}{count}"))?;
                 }
                 steps.said.cases = Some(cases);
                 return Ok(corpus);
@@ -107,7 +107,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
             }
             Err(error) => {
                 is_refused = true;
-                steps.tell(&safe::lines(&format!("{error:#}")))?;
+                steps.print(&safe::lines(&format!("{error:#}")))?;
             }
         }
     }
@@ -126,7 +126,7 @@ fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::R
     }
     if let Some(label) = field(record, &LABELS, &is_name) {
         let shown = safe::line(&label);
-        steps.tell(&format!(
+        steps.print(&format!(
             "`{shown}` is the label of a case: the pipeline is not given it, and its decisions are held against it"
         ))?;
         if label != "expected" {
@@ -138,7 +138,7 @@ fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::R
         && let Some(turns) = field(record, &CONVERSATIONS, &are_turns)
     {
         let shown = safe::line(&turns);
-        steps.tell(&format!(
+        steps.print(&format!(
             "`{shown}` has the turns of a conversation: the pipeline is given one after the other"
         ))?;
         steps.said.fields.push(("turns".to_owned(), turns));

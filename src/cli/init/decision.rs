@@ -40,7 +40,7 @@ fn pick(steps: &mut Steps<'_>, output: &Map<String, Value>) -> anyhow::Result<St
     let fields = Fields::of(output, &|value| scorer.accepts(value));
     if let Some(field) = fields.obvious() {
         let field = field.written();
-        steps.tell(&format!(
+        steps.print(&format!(
             "the decision is `{}` (`--decision-field` names another)",
             safe::line(&field)
         ))?;

@@ -49,7 +49,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
         steps.said.governing_types = chosen.collect();
         if steps.ask.is_none() {
             let chosen = steps.said.governing_types.join(", ");
-            steps.tell(&format!(
+            steps.print(&format!(
                 "the decision is to be governed by: {} (`--governing-type` names others)",
                 safe::line(&chosen)
             ))?;
@@ -63,7 +63,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
     steps.said.keep_order = turns.map(|name| (*name).to_owned()).collect();
     if !steps.said.keep_order.is_empty() {
         let kept = steps.said.keep_order.join(", ");
-        steps.tell(&format!("the turns of the chats keep their order: {kept}"))?;
+        steps.print(&format!("the turns of the chats keep their order: {kept}"))?;
     }
     // Loading the cases again finds types that no case has, with the message that `check` gives.
     let config = steps.config()?;

@@ -193,7 +193,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<P
     };
     if steps.ask.is_none() && kind != Decides {
         let name = name_of(kind);
-        steps.tell(&format!(
+        steps.print(&format!(
             "by its records the pipeline {name} (`--kind` says otherwise)"
         ))?;
     }

@@ -61,7 +61,7 @@ pub(super) fn name(
 ) -> anyhow::Result<()> {
     let others: Vec<_> = named.iter().filter(|(name, field)| name != field).collect();
     for (name, field) in &others {
-        steps.tell(&format!("`{}` is taken for `{name}`", safe::line(field)))?;
+        steps.print(&format!("`{}` is taken for `{name}`", safe::line(field)))?;
     }
     let is_as_read = others.is_empty() && record.len() == named.len();
     let written = named.into_iter().filter(|_| !is_as_read);

@@ -142,7 +142,7 @@ impl Steps<'_> {
             (Some(path), _, _) => path.clone(),
             (None, [file], _) => {
                 let shown = safe::line(&file.path);
-                self.tell(&format!(
+                self.print(&format!(
                     "the questions are those of `{shown}` (`--cases` names others)"
                 ))?;
                 file.path.clone()
@@ -193,7 +193,7 @@ impl Steps<'_> {
             .iter()
             .map(|one| safe::line(&one.shown()))
             .collect();
-        self.tell(&format!(
+        self.print(&format!(
             "This project has an evaluator: {}",
             shown.join(", ")
         ))?;
@@ -223,7 +223,7 @@ impl Steps<'_> {
     }
 
     /// Prints a line between the questions.
-    pub(super) fn tell(&mut self, line: &str) -> anyhow::Result<()> {
+    pub(super) fn print(&mut self, line: &str) -> anyhow::Result<()> {
         writeln!(self.out, "{line}")?;
         Ok(())
     }
@@ -237,7 +237,7 @@ impl Steps<'_> {
         match (&self.said.run, self.ask) {
             (None, Some(ask)) => {
                 if functions.is_empty() {
-                    self.tell(
+                    self.print(
                         "The command reads one case and writes one JSON object, for example\n  \
                          python3 pipeline.py {input} {output}\n\
                          Where the pipeline prints its answer:\n  \
@@ -248,7 +248,7 @@ impl Steps<'_> {
                         .iter()
                         .map(|name| safe::line(&format!("`{name}`")));
                     let shown: Vec<String> = shown.collect();
-                    self.tell(&format!(
+                    self.print(&format!(
                         "Functions in Python here: {}. A command has `{{input}}` and `{{output}}` where it takes the names of \
                          the two files.",
                         shown.join(", ")
@@ -267,7 +267,7 @@ impl Steps<'_> {
                 let function = survey.function(kind);
                 if let Some(function) = function.filter(|_| kind != PipelineKind::Acts) {
                     let shown = safe::line(function);
-                    self.tell(&format!(
+                    self.print(&format!(
                         "the pipeline is `{shown}` (`--run` names another)"
                     ))?;
                     self.said.run = Some(function.to_owned());
@@ -303,7 +303,7 @@ impl Steps<'_> {
     /// Says what comes next.
     fn next(&mut self) -> anyhow::Result<()> {
         if self.ask.is_some() && self.said.workflow.is_none() && self.target.is_in_git() {
-            self.tell(
+            self.print(
                 "`kelvin init --workflow` adds GitHub workflows that check every pull request",
             )?;
         }

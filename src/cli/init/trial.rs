@@ -43,7 +43,7 @@ pub(super) fn settle(
     loop {
         let config = steps.config()?;
         let timeout = config.limits.timeout.as_secs();
-        steps.tell(&format!(
+        steps.print(&format!(
             "running the pipeline on case `{first}`, for at most {timeout} s"
         ))?;
         let look = run(&config)?;
@@ -67,7 +67,7 @@ pub(super) fn settle(
         };
         let question = match &mended {
             Some(run) => {
-                steps.tell(&format!(
+                steps.print(&format!(
                     "It printed its answer, and kelvin reads the file `{{output}}`. This command puts what is printed \
                      into the file:\n  {}",
                     safe::lines(run)
@@ -83,7 +83,7 @@ pub(super) fn settle(
     }
     if !trial.left.is_empty() {
         let lines: Vec<&str> = trial.left.iter().map(String::as_str).collect();
-        steps.tell(&format!(
+        steps.print(&format!(
             "The run left something in the repository: {}. As long as git does not ignore it, a check may take it \
              for an edit of the code.",
             safe::line(&lines.join(", "))
@@ -94,16 +94,16 @@ pub(super) fn settle(
 
 fn show(steps: &mut Steps<'_>, look: &Look) -> anyhow::Result<()> {
     for line in look.shown() {
-        steps.tell(&line)?;
+        steps.print(&line)?;
     }
     if look.names_its_input {
-        steps.tell(
+        steps.print(
             "The output contains the path of its input: does the pipeline read the file, or take the path for \
              the text? `{input}` stands for the path of a file.",
         )?;
     }
     if let Some(changed) = &look.changed {
-        steps.tell(&format!(
+        steps.print(&format!(
             "Git tracks what the run has changed: {}. A check during which the code changes has no figures; let the \
              pipeline write elsewhere, or name the files of its code under `fingerprint`.",
             safe::line(changed)

@@ -87,10 +87,10 @@ pub(super) fn cut(text: &str) -> Cuts {
                 unit_type: type_of(&text[start..heading_end]),
                 start,
                 heading_end,
-                line: lines.at(start),
+                line: lines.line_at(start),
             });
         } else if range.contains(&probe) {
-            open = Some((lines.at(skip + range.start), block));
+            open = Some((lines.line_at(skip + range.start), block));
         }
     }
     if let Some((line, block)) = open {
@@ -340,7 +340,7 @@ impl<'a> LineCounter<'a> {
         }
     }
 
-    fn at(&mut self, offset: usize) -> usize {
+    fn line_at(&mut self, offset: usize) -> usize {
         let passed = &self.source.as_bytes()[self.offset..offset];
         self.line += memchr::memchr_iter(b'\n', passed).count();
         self.offset = offset;

@@ -6,7 +6,11 @@ use crate::{CaseRecord, Sample, labelled};
 use kelvin_page::{Block, ItemPage, PartView, Phrase, Table, counted, safe};
 
 /// The page of one case.
-pub fn of<'a>(name: &'a str, case: &'a CaseRecord, expected: &Expectations<'_>) -> ItemPage<'a> {
+pub fn case_page<'a>(
+    name: &'a str,
+    case: &'a CaseRecord,
+    expected: &Expectations<'_>,
+) -> ItemPage<'a> {
     let mut signals = vec![Phrase::text(format!(
         "Invariance {}, sensitivity {}, {}.",
         signal(case.invariance, case.invariance_n),

@@ -19,7 +19,7 @@ fn tried(
     pipeline: impl Fn(&mut ChaCha8Rng, &str) -> Value,
 ) -> Vec<(Trial, Vec<String>)> {
     let said = |trial: Trial| {
-        let told = diagnosis::of(&trial.run()).into_iter();
+        let told = diagnosis::diagnoses(&trial.run()).into_iter();
         let told = told.map(|one| one.text.show(|_, name| format!("`{name}`")));
         let told = told.collect();
         (trial, told)

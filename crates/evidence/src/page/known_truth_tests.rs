@@ -126,7 +126,7 @@ fn tried(
 ) -> Said {
     let mut suites = Vec::new();
     for trial in trials(SUITES, governing, replays, pipeline) {
-        let statements = diagnosis::of(&trial.run());
+        let statements = diagnosis::diagnoses(&trial.run());
         let mut first = statements[0].text.clone();
         first.capitalize();
         let plain = |text: &Phrase| text.show(|_, name| format!("`{name}`"));
@@ -349,7 +349,7 @@ fn a_pipeline_that_moves_on_every_exchange_does_not_pass_for_a_right_one() {
                 false => json!("unsure"),
             }
         });
-        let first = &diagnosis::of(&trial.run())[0];
+        let first = &diagnosis::diagnoses(&trial.run())[0];
         let said = first.text.show(|_, name| name.to_owned());
         suites += usize::from(said.contains("moves the decision also where it need not"));
         assert_ne!(first.tone, Tone::Calm, "{said}");

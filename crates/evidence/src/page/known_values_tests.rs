@@ -27,7 +27,7 @@ fn an_alarm_about_values_needs_whole_swaps_that_move_the_decision() {
         let mut settings = fixture::settings(governing);
         settings.perturbations.enable = vec!["numeric_magnitude".to_owned()];
         let trial = trial::run(&rules(20), &settings, 0, pipeline);
-        let statements = diagnosis::of(&trial.run());
+        let statements = diagnosis::diagnoses(&trial.run());
         let told = statements.iter();
         let texts = told.map(|one| one.text.show(|_, name| format!("`{name}`")));
         texts.collect::<Vec<_>>()
@@ -64,7 +64,7 @@ fn the_content_effect_compares_the_same_units() {
     settings.perturbations.enable = vec!["swap_condition".to_owned()];
     let effect = |pipeline: &mut trial::Pipeline<'_>| {
         let trial = trial::run(&rules(20), &settings, 0, pipeline);
-        let said = diagnosis::of(&trial.run()).iter().any(|one| {
+        let said = diagnosis::diagnoses(&trial.run()).iter().any(|one| {
             one.text
                 .show(|_, _| String::new())
                 .contains("Other conditions")

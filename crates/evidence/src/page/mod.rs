@@ -22,7 +22,7 @@ use kelvin_page::{Chapter, FailedInvocation, Headword, Phrase, band, counted};
 use kelvin_record::{Ending, Metric};
 use kelvin_run::folder_of;
 
-pub use case::{of as case, part};
+pub use case::{case_page, part};
 pub use cases::Expectations;
 pub use standing::Standing;
 
@@ -65,12 +65,12 @@ pub fn chapter<'a>(run: EvidenceRun<'a>) -> Chapter<'a> {
     if run.cases.len() < 2 {
         chapter.no_interval = "no interval below two cases";
     }
-    chapter.statements = diagnosis::of(&run);
+    chapter.statements = diagnosis::diagnoses(&run);
     chapter.breakdowns = signals::breakdowns(&run);
-    chapter.plane = plane::of(&run, &signals);
+    chapter.plane = plane::plane(&run, &signals);
     chapter.lists = cases::worst(&run).into_iter().collect();
     chapter.failed = failed(&run);
-    chapter.tables = tables::of(&run);
+    chapter.tables = tables::figure_tables(&run);
     chapter.heat = heat::map(&run, &signals);
     chapter.items = Some(item::list(run));
     chapter.notices = run.cases.values().flat_map(|case| &case.notices).collect();

@@ -8,7 +8,7 @@ use crate::CaseRecord;
 use kelvin_page::Plane;
 
 /// The square of a run; none if the standing of the run is not one of the quadrants.
-pub(super) fn of(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<Plane> {
+pub(super) fn plane(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<Plane> {
     let standing = signals.standing.filter(|standing| standing.is_quadrant())?;
     let noise = signals.without_noise.as_ref();
     // The word for the run is based on invariance without noise, if the noise is known.

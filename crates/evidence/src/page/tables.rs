@@ -130,7 +130,7 @@ const HEADLINE: [&str; 4] = [
 ];
 
 /// The tables of a run; a table without rows is left out.
-pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
+pub(super) fn figure_tables<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
     let mut tables = Vec::new();
     for (title, note, id, signal) in FAMILIES {
         let mut family = family(run.metrics, id);

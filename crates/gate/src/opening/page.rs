@@ -28,7 +28,7 @@ pub type FilesBeside<'f> = dyn Fn(&str, &str) -> Vec<(&'static str, String)> + '
 pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
     let verdict = &judgement.verdict;
     let (tone, mark, word) = word(judgement);
-    let told = verdict.told().into_iter().take(REASONS);
+    let told = verdict.shared_reasons().into_iter().take(REASONS);
     let mut reasons: Vec<String> = told.map(|(_, text)| text).collect();
     // As on other pages, reasons that only inform are not shown at the place of the main reason.
     if reason(judgement).is_none() && verdict.verdict != Word::Unaffected {

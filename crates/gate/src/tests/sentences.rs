@@ -94,7 +94,11 @@ fn what_is_so_of_several_metrics_is_told_once() {
         .fold(Report::default(), |report, id| report.with(id, &cases(0)));
     let head = base.clone().with("b", &cases(5));
     let lines = |verdict: &Verdict| -> Vec<String> {
-        verdict.told().into_iter().map(|(_, text)| text).collect()
+        verdict
+            .shared_reasons()
+            .into_iter()
+            .map(|(_, text)| text)
+            .collect()
     };
     let said = lines(&stored(&exact(), &base, &head));
     assert_eq!(

@@ -34,7 +34,7 @@ pub(super) fn chapter<'a>(section: &'a GradingSection, run: RunView<'a>) -> Chap
         meaning: "how good the answers are in the eyes of a judge",
         is_judgement: false,
     });
-    let ranked = ranked::of(section);
+    let ranked = ranked::by_score(section);
     chapter.scope = vec![counted(section.items.len(), "prompt")];
     chapter.statements = statements(section, run);
     let rows = ORDER.iter().filter_map(|id| {
@@ -160,7 +160,7 @@ fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement
     if !matches!(section.basis.scoring, Scoring::Choice | Scoring::Exchange) {
         return None;
     }
-    let ranked = ranked::of(section);
+    let ranked = ranked::by_score(section);
     let scores: Vec<f64> = ranked.iter().filter_map(|one| one.score).collect();
     let count = |is_so: fn(f64) -> bool| scores.iter().filter(|score| is_so(**score)).count();
     let (better, alike, worse) = (

@@ -17,7 +17,7 @@ pub(super) struct Ranked<'a> {
 }
 
 /// Every prompt, worst first: those without a score, then by score, then by id.
-pub(super) fn of(section: &GradingSection) -> Vec<Ranked<'_>> {
+pub(super) fn by_score(section: &GradingSection) -> Vec<Ranked<'_>> {
     let scoring = section.basis.scoring;
     let mut ranked: Vec<Ranked<'_>> = section
         .items

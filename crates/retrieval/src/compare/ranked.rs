@@ -142,7 +142,7 @@ mod tests {
         (side(base), side(head))
     }
 
-    fn told(hits: &[RankedHit]) -> Vec<(u32, &str, Option<u32>, bool)> {
+    fn fields_of(hits: &[RankedHit]) -> Vec<(u32, &str, Option<u32>, bool)> {
         let each = hits.iter();
         each.map(|hit| (hit.rank, hit.name.as_str(), hit.other_rank, hit.expected))
             .collect()
@@ -153,7 +153,7 @@ mod tests {
         let (base, head) = sections(&["x#1", "y#1", "z#1"], &["y#1", "w#1", "x#1"]);
         let hits = ranked((&base, &head), "a").expect("both have hits");
         assert_eq!(
-            told(&hits.base),
+            fields_of(&hits.base),
             [
                 (1, "x#1", Some(3), true),
                 (2, "y#1", Some(1), false),
@@ -161,7 +161,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            told(&hits.head),
+            fields_of(&hits.head),
             [
                 (1, "y#1", Some(2), false),
                 (2, "w#1", None, false),
@@ -198,7 +198,7 @@ mod tests {
         let head = record(Some("2"), vec![with_hits(&["y#9", "x#7"])]);
         let hits = ranked((&base, &head), "a").expect("both have hits");
         assert_eq!(
-            told(&hits.head),
+            fields_of(&hits.head),
             [(1, "y#9", Some(2), false), (2, "x#7", Some(1), true)]
         );
     }
@@ -233,6 +233,6 @@ mod tests {
             .extend(others.into_iter().flat_map(|one| one.runs));
         let side = record(Some("1"), vec![several]);
         let hits = ranked((&side, &side), "a").expect("it has hits");
-        assert_eq!(told(&hits.head), [(1, "y#1", Some(1), false)]);
+        assert_eq!(fields_of(&hits.head), [(1, "y#1", Some(1), false)]);
     }
 }

@@ -89,7 +89,7 @@ pub fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
         is_judgement: false,
     });
     chapter.scope = vec![counted(run.queries.len())];
-    chapter.statements = statements::of(run);
+    chapter.statements = statements::statements(run);
     chapter.spread = spread("mrr", "queries", run.metrics.get("retrieval.mrr"));
     let rows = rows(run.metrics);
     chapter.measures = (!rows.is_empty()).then_some(FigureTable {

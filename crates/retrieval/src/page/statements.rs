@@ -11,7 +11,7 @@ const NAMED: usize = 3;
 
 /// States how many answers could not be checked, how many queries had bad results, which queries these are, and the
 /// problem of the first of them.
-pub(super) fn of(run: RetrievalRun<'_>) -> Vec<Statement> {
+pub(super) fn statements(run: RetrievalRun<'_>) -> Vec<Statement> {
     let texts = Texts::of(run.queries);
     texts
         .unchecked()

@@ -310,7 +310,7 @@ mod tests {
     use super::*;
     use crate::config::yaml;
 
-    fn told(section: &str) -> String {
+    fn problem_of(section: &str) -> String {
         let tree = yaml::parse(&format!("gate:\n  approval: {section}\n"));
         let tree = tree.unwrap_or_else(|_| panic!("`{section}` is YAML"));
         let problems = approval_problems(&tree);
@@ -331,7 +331,7 @@ mod tests {
             "acme/leads",
             "acme/lead.team",
         ] {
-            assert_eq!(told(&format!("{{ by: [{good}] }}")), "", "{good}");
+            assert_eq!(problem_of(&format!("{{ by: [{good}] }}")), "", "{good}");
         }
         for wrong in [
             "\"@alice\"",
@@ -344,9 +344,9 @@ mod tests {
             "-a",
             "\"../x\"",
         ] {
-            assert_ne!(told(&format!("{{ by: [{wrong}] }}")), "", "{wrong}");
+            assert_ne!(problem_of(&format!("{{ by: [{wrong}] }}")), "", "{wrong}");
         }
-        assert!(told("{ by: [alice, Alice] }").contains("twice"));
+        assert!(problem_of("{ by: [alice, Alice] }").contains("twice"));
     }
 
     #[test]
@@ -354,16 +354,16 @@ mod tests {
         assert_eq!(seconds("90m"), Some(5_400));
         assert_eq!(seconds("72h"), Some(259_200));
         assert_eq!(seconds("30d"), Some(LONGEST));
-        assert_eq!(told("{ by: [write], timeout: 30d }"), "");
-        assert!(told("{ by: [write], timeout: 31d }").contains("30 days"));
-        assert!(told("{ by: [write], timeout: 721h }").contains("30 days"));
+        assert_eq!(problem_of("{ by: [write], timeout: 30d }"), "");
+        assert!(problem_of("{ by: [write], timeout: 31d }").contains("30 days"));
+        assert!(problem_of("{ by: [write], timeout: 721h }").contains("30 days"));
     }
 
     #[test]
     fn a_label_is_a_name_that_github_takes() {
-        assert_eq!(told("{ by: [write], label: may pass }"), "");
+        assert_eq!(problem_of("{ by: [write], label: may pass }"), "");
         for wrong in [" x", "x\\n", &"x".repeat(51)] {
-            let text = told(&format!("{{ by: [write], label: \"{wrong}\" }}"));
+            let text = problem_of(&format!("{{ by: [write], label: \"{wrong}\" }}"));
             assert!(text.contains("label"), "{wrong}: {text}");
         }
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::init::fields::{Field, Fields};
 
 /// The value that a field names.
-fn at<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a Value> {
+fn value_at<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a Value> {
     let Some(pointer) = field.strip_prefix('/') else {
         return object.get(field);
     };
@@ -65,12 +65,15 @@ fn every_scalar_is_listed_and_its_name_leads_back_to_it() {
             "/result/why/text",
         ]
     );
-    let found: Vec<Option<&Value>> = written.iter().map(|field| at(&output, field)).collect();
+    let found: Vec<Option<&Value>> = written
+        .iter()
+        .map(|field| value_at(&output, field))
+        .collect();
     let (odd, seven) = (json!("o"), json!(7));
     assert_eq!(found[..2], [Some(&odd), Some(&seven)]);
     assert!(found.iter().all(Option::is_some), "{found:?}");
     assert_eq!(fields.refused, ["`empty` is an object"]);
-    assert_eq!(at(&output, "/result/nothing"), None);
+    assert_eq!(value_at(&output, "/result/nothing"), None);
 }
 
 #[test]

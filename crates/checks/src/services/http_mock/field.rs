@@ -91,7 +91,7 @@ impl RequestField {
         };
         let request = match which {
             RequestNumber::Last => filter.last(record),
-            RequestNumber::At(at) => filter.at(record, at),
+            RequestNumber::At(at) => filter.nth(record, at),
         };
         match (request, which) {
             (Err(why), _) => FieldSeen::Unknown(why),

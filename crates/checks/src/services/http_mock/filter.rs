@@ -120,7 +120,7 @@ impl Filter {
     /// # Errors
     ///
     /// Fails with the reason why the request is not known, as the end of a sentence.
-    pub(super) fn at<'r>(
+    pub(super) fn nth<'r>(
         &self,
         record: &'r MockRecord,
         mut at: usize,

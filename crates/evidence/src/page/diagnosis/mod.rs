@@ -53,7 +53,7 @@ impl Weighted {
 }
 
 /// Every diagnosis of a run, the most useful first; there is always at least one.
-pub(super) fn of(run: &EvidenceRun<'_>) -> Vec<Statement> {
+pub(super) fn diagnoses(run: &EvidenceRun<'_>) -> Vec<Statement> {
     let found = found(run).into_iter();
     found.map(|one| one.statement).collect()
 }

@@ -95,13 +95,16 @@ fn turns_keep_their_order_in_every_variant_of_every_kind_and_nothing_comes_betwe
 fn a_chat_of_turns_alone_is_not_reordered_nor_padded_with_other_chats_and_that_is_told() {
     let plan = plans(&chats(&[]), &settings(&TURNS)).remove(0);
     assert!(of_kind(&plan, "reorder").is_empty());
-    assert_eq!(told(&plan, "reorder"), (Code::Skip, Some(3), Some(0)));
+    assert_eq!(counts_of(&plan, "reorder"), (Code::Skip, Some(3), Some(0)));
     assert_eq!(
         notice(&plan, "reorder").expect("told").text,
         "the 5 units of the case keep their order: `keep_order`"
     );
     assert!(of_kind(&plan, "pad_content").is_empty());
-    assert_eq!(told(&plan, "pad_content"), (Code::Skip, Some(3), Some(0)));
+    assert_eq!(
+        counts_of(&plan, "pad_content"),
+        (Code::Skip, Some(3), Some(0))
+    );
     assert_eq!(
         notice(&plan, "pad_content").expect("told").text,
         "the other cases have no unit that can come in; no unit of a type in `keep_order` comes into another case"
@@ -121,7 +124,7 @@ fn what_stands_before_the_turns_changes_places_and_its_orders_are_counted() {
     let mut settings = settings(&TURNS);
     settings.perturbations.variants.reorder = 9;
     let (_, plan) = plan_of(&[("ann", text.as_str())], &settings);
-    assert_eq!(told(&plan, "reorder"), (Code::Cap, Some(9), Some(5)));
+    assert_eq!(counts_of(&plan, "reorder"), (Code::Cap, Some(9), Some(5)));
     assert_eq!(
         notice(&plan, "reorder").expect("told").text,
         "3 units have only 5 other order(s): `keep_order`"
@@ -141,7 +144,10 @@ fn a_filler_section_of_a_type_that_keeps_its_order_stays_out() {
     let mut settings = settings(&["user_turn", "office_hours"]);
     settings.perturbations.variants.pad_length = 9;
     let plan = plans(&chats(&[]), &settings).remove(0);
-    assert_eq!(told(&plan, "pad_length"), (Code::Cap, Some(5), Some(4)));
+    assert_eq!(
+        counts_of(&plan, "pad_length"),
+        (Code::Cap, Some(5), Some(4))
+    );
     let variants = of_kind(&plan, "pad_length");
     let mut added = variants.iter().flat_map(|variant| &variant.notes.added);
     assert!(added.all(|added| &*added.unit_type != "office_hours"));

@@ -27,21 +27,21 @@ fn kel_11_reorder_keeps_the_units_and_never_their_order() {
 fn kel_12_reorder_with_one_unit_is_skipped_with_a_notice() {
     let (_, plan) = plan_of(&[("a", "## A\nx\n")], &fixture::settings(&[]));
     assert!(of_kind(&plan, "reorder").is_empty());
-    assert_eq!(told(&plan, "reorder"), (Code::Skip, Some(3), Some(0)));
+    assert_eq!(counts_of(&plan, "reorder"), (Code::Skip, Some(3), Some(0)));
 }
 
 #[test]
 fn m10_two_units_have_one_other_order_and_equal_units_none() {
     let (_, plan) = plan_of(&[("a", "## A\nx\n## B\ny\n")], &fixture::settings(&[]));
     assert_eq!(of_kind(&plan, "reorder").len(), 1);
-    assert_eq!(told(&plan, "reorder"), (Code::Cap, Some(3), Some(1)));
+    assert_eq!(counts_of(&plan, "reorder"), (Code::Cap, Some(3), Some(1)));
     let (_, plan) = plan_of(&[("a", "## A\nx\n\n## A\nx\n")], &fixture::settings(&[]));
-    assert_eq!(told(&plan, "reorder"), (Code::Skip, Some(3), Some(0)));
+    assert_eq!(counts_of(&plan, "reorder"), (Code::Skip, Some(3), Some(0)));
     let (_, plan) = plan_of(
         &[("a", "## A\nx\n## B\n## A\nx\n")],
         &fixture::settings(&[]),
     );
-    assert_eq!(told(&plan, "reorder"), (Code::Cap, Some(3), Some(2)));
+    assert_eq!(counts_of(&plan, "reorder"), (Code::Cap, Some(3), Some(2)));
 }
 
 #[test]
@@ -92,14 +92,23 @@ fn kel_14_pad_content_with_three_peer_units_adds_no_more_and_says_so() {
             .iter()
             .all(|variant| (2..=3).contains(&variant.notes.added.len()))
     );
-    assert_eq!(told(&plan, "pad_content"), (Code::Cap, Some(4), Some(3)));
+    assert_eq!(
+        counts_of(&plan, "pad_content"),
+        (Code::Cap, Some(4), Some(3))
+    );
     let (_, plan) = plan_of(&texts[..1], &fixture::settings(&[]));
-    assert_eq!(told(&plan, "pad_content"), (Code::Skip, Some(3), Some(0)));
+    assert_eq!(
+        counts_of(&plan, "pad_content"),
+        (Code::Skip, Some(3), Some(0))
+    );
     let (_, plan) = plan_of(
         &[("a", "## A\nx\n"), ("b", "## B\ny\n")],
         &fixture::settings(&[]),
     );
-    assert_eq!(told(&plan, "pad_content"), (Code::Skip, Some(3), Some(0)));
+    assert_eq!(
+        counts_of(&plan, "pad_content"),
+        (Code::Skip, Some(3), Some(0))
+    );
 }
 
 #[test]
@@ -165,10 +174,10 @@ fn kel_16_swaps_are_distinct_pairs_and_a_shortfall_is_told() {
         .map(|swap| swap.notes.removed.clone())
         .collect();
     assert_eq!(removed.len(), 2, "both own units took their turn");
-    assert_eq!(told(&plan, "swap"), (Code::Cap, Some(3), Some(2)));
+    assert_eq!(counts_of(&plan, "swap"), (Code::Cap, Some(3), Some(2)));
 
     let (_, plan) = plan_of(&many(2), &fixture::settings(&["gate_rule"]));
-    assert_eq!(told(&plan, "swap"), (Code::Cap, Some(3), Some(1)));
+    assert_eq!(counts_of(&plan, "swap"), (Code::Cap, Some(3), Some(1)));
     let (_, plan) = plan_of(&many(4), &fixture::settings(&["gate_rule"]));
     assert_eq!(
         of_kind(&plan, "swap").len(),
@@ -193,7 +202,7 @@ fn swaps_that_cannot_be_made_are_skipped_with_the_reason() {
         ),
     ] {
         let (_, plan) = plan_of(&texts, &settings);
-        assert_eq!(told(&plan, "swap"), (Code::Skip, Some(3), Some(0)));
+        assert_eq!(counts_of(&plan, "swap"), (Code::Skip, Some(3), Some(0)));
         let text = &notice(&plan, "swap").expect("told").text;
         assert!(text.contains(reason), "{text}");
     }
@@ -244,7 +253,10 @@ fn pad_length_adds_2_to_4_different_sections_and_none_that_governs() {
     }
     let settings = fixture::settings(&["office_hours"]);
     let (_, plan) = plan_of(&many(1), &settings);
-    assert_eq!(told(&plan, "pad_length"), (Code::Cap, Some(5), Some(4)));
+    assert_eq!(
+        counts_of(&plan, "pad_length"),
+        (Code::Cap, Some(5), Some(4))
+    );
     let added = of_kind(&plan, "pad_length");
     let mut added = added.iter().flat_map(|variant| &variant.notes.added);
     assert!(added.all(|added| &*added.unit_type != "office_hours"));
@@ -252,7 +264,10 @@ fn pad_length_adds_2_to_4_different_sections_and_none_that_governs() {
     let mut settings = fixture::settings(&[]);
     settings.perturbations.words.filler.clear();
     let (_, plan) = plan_of(&many(1), &settings);
-    assert_eq!(told(&plan, "pad_length"), (Code::Skip, Some(3), Some(0)));
+    assert_eq!(
+        counts_of(&plan, "pad_length"),
+        (Code::Skip, Some(3), Some(0))
+    );
 }
 
 #[test]
@@ -318,7 +333,7 @@ fn m10_variants_that_read_alike_are_counted_and_not_run() {
     assert_eq!(texts.len(), variants.len());
     let kept = variants.len() as u64;
     assert_eq!(
-        told(&plan, "pad_length"),
+        counts_of(&plan, "pad_length"),
         (Code::own("vacuous"), Some(40), Some(kept))
     );
 }

@@ -72,7 +72,7 @@ fn notice<'a>(plan: &'a NotedPlan, kind: &str) -> Option<&'a Notice> {
         .find(|notice| notice.kind.as_deref() == Some(kind))
 }
 
-fn told(plan: &NotedPlan, kind: &str) -> (Code, Option<u64>, Option<u64>) {
+fn counts_of(plan: &NotedPlan, kind: &str) -> (Code, Option<u64>, Option<u64>) {
     let notice = notice(plan, kind).expect("a notice about the kind");
     assert!(notice.case.is_some(), "{notice:?}");
     (notice.code.clone(), notice.wanted, notice.got)

@@ -16,7 +16,13 @@ pub(super) fn reasons(judgement: &Judgement) -> String {
     // The first reason was already shown above, unless it has no effect.
     let first = judgement.verdict.reasons.first();
     let shown = usize::from(first.is_some_and(|reason| reason.effect.is_some()));
-    for (effect, text) in judgement.verdict.told().into_iter().skip(shown).take(20) {
+    for (effect, text) in judgement
+        .verdict
+        .shared_reasons()
+        .into_iter()
+        .skip(shown)
+        .take(20)
+    {
         let mark = match effect {
             Some(Effect::Fail) => "❌ ",
             Some(Effect::Warn) => "⚠️ ",

@@ -131,7 +131,12 @@ impl Yard {
     }
 
     fn of_server(server: &Loopback, more: Value) -> Self {
-        Self::new(&at(server, more), "decision", Duration::from_secs(20), &[])
+        Self::new(
+            &settings_for(server, more),
+            "decision",
+            Duration::from_secs(20),
+            &[],
+        )
     }
 
     fn call(&self, input: &str, name: &str) -> (Result<String, Failure>, Reply) {
@@ -176,7 +181,7 @@ impl Yard {
 }
 
 /// The settings of a server, with more of them.
-fn at(server: &Loopback, more: Value) -> Value {
+fn settings_for(server: &Loopback, more: Value) -> Value {
     let mut settings = more;
     settings["url"] = json!(server.url("/decide?v=3"));
     settings
@@ -217,7 +222,7 @@ fn an_answer_is_the_output_and_one_connection_serves_all_calls() {
 fn the_decision_is_taken_by_its_pointer_and_stands_where_it_is_looked_for() {
     let server = Loopback::new(|_, _, _| answer(200, "", r#"{"result": {"label": "go", "n": 1}}"#));
     let of = |pointer: &str, field: &str| {
-        let settings = at(&server, json!({ "decision": pointer, "method": "PUT" }));
+        let settings = settings_for(&server, json!({ "decision": pointer, "method": "PUT" }));
         let yard = Yard::new(&settings, field, Duration::from_secs(20), &[]);
         yard.ask("x")
     };
@@ -317,7 +322,12 @@ fn what_never_ends_or_is_too_large_is_a_failure_of_that_call_alone() {
         () if body.contains("large") => answer(200, "", &"1".repeat(1001)),
         () => answer(200, "", "1"),
     });
-    let yard = Yard::new(&at(&server, json!({})), "", Duration::from_millis(300), &[]);
+    let yard = Yard::new(
+        &settings_for(&server, json!({})),
+        "",
+        Duration::from_millis(300),
+        &[],
+    );
     yard.fails("silent", &FailureKind::Timeout, &["`timeout_s`"]);
     yard.fails("large", &FailureKind::OutputTooLarge, &["1000 bytes"]);
     assert_eq!(yard.ask("x"), Ok("1".to_owned()));
