@@ -229,7 +229,7 @@ fn an_edited_case_that_is_answered_otherwise_leaves_something_to_look_at() {
     assert!(!page.contains("Nothing to do"), "{page}");
     for told in [
         "`c03`, which this change edits, is answered",
-        "| `c03 (edited)`",
+        "| `c03`<br>edited",
         "first `c03`: the base has answered another text",
     ] {
         assert!(page.contains(told), "{told} in {page}");

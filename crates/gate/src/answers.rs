@@ -299,7 +299,10 @@ impl ChangedAnswers {
 
     fn rows(&self) -> Vec<AnswerRow> {
         let edited = self.edited.iter().map(|other| AnswerRow {
-            item: format!("{} (edited)", other.item),
+            asked: Some(match &other.asked {
+                Some(asked) => format!("edited: {asked}"),
+                None => "edited".to_owned(),
+            }),
             ..other.row()
         });
         self.answers
