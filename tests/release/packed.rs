@@ -55,8 +55,10 @@ fn version() -> &'static str {
 fn no_entry_of_the_release_profile_keeps_the_symbols_of_the_program() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("read");
     assert!(manifest.contains("[profile.dist]") && manifest.contains("strip = \"symbols\""));
-    let entry = format!("[profile.dist.package.{}]", env!("CARGO_PKG_NAME"));
-    assert!(!manifest.contains(&entry), "{entry}");
+    for profile in ["release", "dist"] {
+        let entry = format!("[profile.{profile}.package.{}]", env!("CARGO_PKG_NAME"));
+        assert!(!manifest.contains(&entry), "{entry}");
+    }
 }
 
 #[test]
