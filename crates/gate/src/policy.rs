@@ -201,8 +201,7 @@ impl Policy {
             .unwrap_or(self.max_drop)
     }
 
-    /// Whether the configuration sets how much this metric may drop, or allows any drop by a limit as wide as the
-    /// range.
+    /// Whether the configuration sets how much this metric may drop, or allows every metric to drop by 1 or more.
     pub fn is_set_for(&self, id: &str) -> bool {
         let own = self.metrics.get(id).and_then(|metric| metric.max_drop);
         own.is_some() || self.max_drop >= 1.0

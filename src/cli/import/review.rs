@@ -156,7 +156,7 @@ impl ReviewList {
             writeln!(out)?;
         }
         if !self.unread.is_empty() {
-            /// How many are named at most: a file of another format has one in each line.
+            /// How many parts without a case are named at most: a file of another format has such a part in each line.
             const NAMED: usize = 20;
             writeln!(
                 out,

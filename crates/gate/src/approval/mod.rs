@@ -40,8 +40,8 @@ pub struct Approval {
     pub decision: Option<Decided>,
     /// The approvals and rejections that do not count, each with the reason; in sentences.
     pub ignored: Vec<String>,
-    /// The approvals and rejections of people whose rights GitHub could not tell; in sentences. These do not approve;
-    /// while a rejection is among them, nobody else approves either.
+    /// The facts that GitHub did not tell, each with the reason; in sentences. A decision that depends on such a fact
+    /// does not count as an approval.
     pub unknown: Vec<String>,
     /// The version to go back to: what the change was compared with.
     pub last_good: String,
