@@ -247,7 +247,8 @@ fn look_up(
         let what = what(request, (repo, commit));
         compute::commit(config, what, observer)
     };
-    // A name that was given by hand belongs to one of several jobs.
+    // A configuration may have been renamed, so a report of the same suite under another name may be its base. A name
+    // on the command line tells the jobs of a matrix apart, and such a search could find the report of another job.
     let is_found_by_measure = request.check.overrides.name.is_none();
     let baseline = stored::search_stored(request, config, |search| {
         baseline::find(&Search {

@@ -486,7 +486,8 @@ fn misplaced(run: &str, root: &Path, template: Option<&Path>) -> Option<String> 
 }
 
 impl ProbeSettings for ChecksSettings {
-    /// Adds the checks, how they are scored, and the parameters with which scenarios are run.
+    /// Adds to the fields of the digest the checks, how they are scored, and the parameters with which scenarios are
+    /// run.
     fn measured(&self, fields: Fields) -> Fields {
         fields.field("checks", Value::Object(self.written.clone()).to_string())
     }
