@@ -70,7 +70,7 @@ pub struct ChangedAnswers {
 pub struct ChangedAnswer {
     /// Its name.
     pub item: String,
-    /// What was asked, if the report tells it.
+    /// The question or the input, if the report has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
     /// What should be answered, if somebody has said it.

@@ -132,7 +132,7 @@ impl Scoring {
 pub struct PromptRecord {
     /// The digest of the prompt and its reference: a different one means that it was edited.
     pub input: Digest,
-    /// What was asked.
+    /// The prompt.
     pub prompt: KeptText,
     /// An answer that is known to be good.
     #[serde(default, skip_serializing_if = "Option::is_none")]

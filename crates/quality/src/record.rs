@@ -48,7 +48,7 @@ pub(crate) struct UsagePointers {
     /// How many of these were of use. Without it: all tokens that models have answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub useful: Option<String>,
-    /// All tokens together. Without it: the sum of both.
+    /// All tokens together. Without it: the sum of `input` and `output`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<String>,
 }

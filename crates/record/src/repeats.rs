@@ -92,7 +92,7 @@ impl Wanted {
 }
 
 impl Repeats {
-    /// The same number for every input.
+    /// Repeats with the same number of runs for the item itself and for its variants.
     pub const fn of_all(runs: usize) -> Self {
         Self {
             input: runs,

@@ -103,10 +103,10 @@ pub struct ResultRecord {
     /// The digest of everything that determines the score of the case, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scoring: Option<Digest>,
-    /// What was asked.
+    /// The input of the case, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<KeptText>,
-    /// What was expected.
+    /// The expected answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<KeptText>,
     /// The results, one for each repeat.
@@ -129,7 +129,7 @@ pub struct ResultSample {
     /// Why there is no score. Such a sample is an error, and no failure of the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<KeptText>,
-    /// What was answered.
+    /// The answer of the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<KeptText>,
 }

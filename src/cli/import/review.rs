@@ -229,7 +229,7 @@ impl ReviewList {
                 .iter()
                 .flat_map(|case| case.fields.iter().filter(|(_, value)| value.is_string()));
             let names: BTreeSet<String> = texts.map(|(key, _)| unit_type(key)).collect();
-            // If there are several, a person has to choose.
+            // If several types are possible, none is suggested, and a person has to choose.
             types.extend(names.into_iter().filter(|name| !name.is_empty()));
             types.truncate(usize::from(types.len() == 1));
         }

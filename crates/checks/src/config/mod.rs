@@ -48,7 +48,7 @@ pub(crate) struct ChecksSettings {
     pub(super) invariants: Vec<Invariant>,
     /// The invariants that a judge grades.
     pub(super) judged: Vec<JudgedCheck>,
-    /// How the figures are made.
+    /// The settings besides the records from which the figures are computed.
     pub(super) basis: ChecksBasis,
     /// How often every scenario is run: more often than there are replicas if the scenario belongs to a base.
     pub(super) runs: usize,

@@ -68,7 +68,7 @@ pub struct Demand {
 }
 
 impl Default for Demand {
-    /// A share without any requirement.
+    /// The demand for a metric that is a share from 0 to 1 and that the configuration does not require of every item.
     fn default() -> Self {
         Self {
             scale: 1.0,

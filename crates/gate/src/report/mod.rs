@@ -259,7 +259,7 @@ pub struct Session {
     pub texts_withheld: bool,
     /// How many calls were made, how many the cache saved, and what they cost.
     pub cost: Cost,
-    /// The same for the calls to judges, which `cost` does not contain; missing if no judge was asked.
+    /// The cost of the calls to judges, which `cost` does not contain; missing if no judge was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_cost: Option<Cost>,
     /// How long the pipeline took for each repeat of each item, in seconds, by probe: only for probes whose answers go

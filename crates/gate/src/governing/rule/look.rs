@@ -21,7 +21,8 @@ const CELLS: f64 = 0.10;
 /// A swap certainly moves the decision if its probability to do so is at least this.
 const FIRM: f64 = 0.98;
 
-/// The largest probability with which chance alone produces as many cases with such a swap.
+/// With noise, the swaps of a type move the decision only if chance alone produces as many cases with a certainly
+/// moving swap with at most this probability.
 const CHANCE: f64 = 0.01;
 
 /// A type whose share rises counts as new only if its share on the base was at most this.
@@ -127,7 +128,7 @@ pub(super) struct WholeSuite {
     pub(super) unsteady: Vec<usize>,
 }
 
-/// What became of a type.
+/// How far a type is followed on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
