@@ -360,7 +360,7 @@ pub fn prose(text: &str) -> String {
         .collect()
 }
 
-/// A sentence after a marker, in lines of 80 columns.
+/// Adds a sentence to the page after a marker such as a dash, broken into lines of 80 columns.
 fn indented(page: &mut String, mark: &str, text: &str) {
     const WIDTH: usize = 76;
     let mut lines = vec![String::new()];

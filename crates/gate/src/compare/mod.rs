@@ -202,7 +202,7 @@ pub struct ComparableCounts {
     pub not_comparable: usize,
 }
 
-/// Pairs two sides.
+/// Pairs the metrics, the cases and the answers of two sides.
 pub fn compare<'a>(base: &Measured<'a>, head: &Measured<'a>) -> Comparison<'a> {
     let ids: BTreeSet<&str> = [base, head]
         .iter()
