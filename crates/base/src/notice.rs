@@ -104,7 +104,7 @@ pub struct Notice {
     /// The wanted number of inputs, calls or samples, if the notice is about a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<u64>,
-    /// The number of them that there is.
+    /// How many of them there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub got: Option<u64>,
     /// Whether the notice only says what was left out, and warns of nothing.

@@ -143,7 +143,7 @@ impl<K: WorkerProgramKind> TargetKind for K {
         let mut kept = written.clone();
         kept.retain(|key, value| match &**key {
             "max_memory_mb" => false,
-            // A number of 1 is what applies without the key, so writing it changes no answer.
+            // Without the key the number is 1 too, so a written 1 changes no answer.
             "concurrency" | "batch" => value.as_u64().is_some_and(|most| most > 1),
             _ => !value.is_null(),
         });
