@@ -299,8 +299,8 @@ impl Mentions {
 }
 
 /// Notes about patterns of `harmless` that match no file of the checked-out commit, or that match a file that may
-/// change an answer; in spite of the pattern, a change of such a file is run. `items`: the files of the items. Empty
-/// without a repository.
+/// change an answer; in spite of the pattern, a change of such a file is measured. `items`: the files of the items.
+/// Empty without a repository.
 pub(super) fn doubtful(config: &Config, items: Vec<PathBuf>) -> Vec<Notice> {
     match config.harmless.is_empty() {
         true => Vec::new(),

@@ -16,7 +16,7 @@ pub(crate) struct Linted {
     pub(crate) read: Vec<String>,
     /// The notices that a run would show as well.
     pub(crate) notices: Vec<Notice>,
-    /// Whether it configures no probe, and says how a finished report is judged.
+    /// Whether the configuration configures no probe, and only says how a finished report is judged.
     pub(crate) judges_only: bool,
     /// Why the configuration cannot be run; several reasons where they were found independently.
     pub(crate) problems: Vec<anyhow::Error>,
@@ -120,7 +120,7 @@ impl Linted {
     }
 }
 
-/// A notice where a probe asks for more runs of each item than a check makes, so that it has no figure there.
+/// A notice if a probe needs more runs of each item than a check makes, so that a check has no figure of this probe.
 fn too_few_runs(config: &Config) -> Option<Notice> {
     let (wanted, made) = (config.live_runs()?, config.repeats);
     if wanted <= made {

@@ -98,7 +98,8 @@ impl Looking<'_> {
                 self.base_reruns = again.run.session.cost.invocations;
                 beside_the_head = Some(again.clone());
                 compute::replace(self.base, again);
-                // The head was measured against the old answers of the base, so this is repeated.
+                // The measurement of the head may depend on the answers of the base. The base has new answers, so the
+                // head is measured against them.
                 self.side.against(self.base)?;
             }
             if !rerun.head.is_empty() {

@@ -25,10 +25,11 @@ use kelvin_system::git::Oid;
 /// Settings that change how much is measured, but not the meaning of a figure.
 const OF_EFFORT: [&str; 2] = ["repeats", "fingerprint"];
 
-/// The last parts of the settings that say where items are. Where the items are those of the base, they say nothing else.
+/// The last parts of the names of settings that say where items are. If the items are the same as on the base, such a
+/// setting does not change what is measured.
 const OF_PLACES: [&str; 5] = ["cases", "scenarios", "golden", "corpus", "prompts"];
 
-/// Whether every item is as the base has it, wherever the change keeps them.
+/// Whether every item is the same as on the base, even if the change has moved the files of the items.
 pub(super) fn has_items_of_the_base(judgement: &Judgement) -> bool {
     let mut differences = judgement.difference_codes.iter();
     // Another program, or another version, may make other fingerprints of the same items.
@@ -41,9 +42,9 @@ pub(super) fn has_items_of_the_base(judgement: &Judgement) -> bool {
     judgement.base.is_some() && !differ
 }
 
-/// Takes out the edits that leave what is measured as it was: where the items are, if these are the same, and the name
-/// of a file that an evaluator is started by, if what it holds is the same. Returns the commands of such evaluators with
-/// their new ones.
+/// Removes edits that do not change what is measured: another place for the same items, and another name for a file in
+/// the command of an evaluator, if the content of the file is the same. Returns the old commands of such evaluators,
+/// each with its new command.
 pub(super) fn leave_out_moves(
     edits: &mut Vec<Edit>,
     same_items: bool,
@@ -57,7 +58,8 @@ pub(super) fn leave_out_moves(
         };
         let path: Vec<&str> = edit.key.split('.').collect();
         match path.as_slice() {
-            // Such a setting stands at the top of the file or of a section; a check, or a model, may have any name.
+            // The setting of a place is at the top of the file or of a section; a deeper key with such a name, or one
+            // in `models`, is the name of a check or of a model.
             ["models", _] => true,
             [place] | [_, place] if OF_PLACES.contains(place) => !same_items,
             [.., "run"] if names_moved_files((base, head), config, request) => {
@@ -78,8 +80,8 @@ pub(super) fn option_and_file(word: &str) -> (&str, &str) {
     (option, name.trim_start_matches("./"))
 }
 
-/// Whether two commands differ in the names of files that have the same content, and in nothing else. Other spaces may
-/// stand within a quoted word, so that they are an edit.
+/// Whether two commands differ in the names of files that have the same content, and in nothing else. A different
+/// number of spaces counts as an edit, because the spaces may be inside a quoted word.
 fn names_moved_files((base, head): (&str, &str), config: &Config, request: &GateRequest) -> bool {
     let (before, after) = (base.split_whitespace(), head.split_whitespace());
     if before.clone().count() != after.clone().count() {

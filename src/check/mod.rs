@@ -161,7 +161,7 @@ pub(crate) enum CheckMode {
     Run,
     /// Run the pipeline on the inputs, and reuse the answers of an interrupted run.
     Resume,
-    /// Write them, and run nothing.
+    /// Write the inputs, and run nothing.
     DryRun,
 }
 

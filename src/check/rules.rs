@@ -109,10 +109,11 @@ const EVALUATOR: &str = "evaluator";
 /// The name of the file of calibrations in messages.
 const CALIBRATION: &str = "calibration of the judges";
 
-/// A sentence for each part of the configuration that the change edits, and for each file that says what is measured,
-/// compared with the tree of the base commit. Without a base commit there is no sentence; where the base commit could
-/// not be fetched, a sentence says that nobody knows. `is_passed`: whether the change was compared with a report of the
-/// base, and passes; `same_items`: whether every item is as the base has it, wherever it lies.
+/// A sentence for each part of the configuration that the change edits, and for each edited file that defines what is
+/// measured, compared with the tree of the base commit. Without a base commit there is no sentence; if the base commit
+/// could not be fetched, one sentence says that the edits are not known. `is_passed`: whether the change was compared
+/// with a report of the base, and passes; `same_items`: whether every item is the same as on the base, even if its file
+/// was moved.
 pub(super) fn edited_rules(
     config: &Config,
     request: &GateRequest,
@@ -160,7 +161,7 @@ pub(super) fn edited_rules(
     let edits = before.zip(head.ok());
     let edits = edits.and_then(|((before, _), head)| config::edits(&before, &head).ok());
     let Some(mut edits) = edits else {
-        // Nobody knows what the old rules say, so that a pass is one under those of the change.
+        // The old rules are not known, so a pass is only a pass by the rules of the change.
         return vec![warning(
             code,
             &format!(
@@ -192,7 +193,7 @@ pub(super) fn edited_rules(
         .iter()
         .zip(files)
         .filter_map(|((what, path), base)| {
-            // The order of the items, and how they are written, are no edits of them.
+            // Another order or another notation of the same items is not an edit of the items.
             if same_items && rule_files::is_of_items(what) {
                 return None;
             }
@@ -225,8 +226,8 @@ pub(super) fn edited_rules(
         .collect()
 }
 
-/// Tells of edits to the files that the command of an evaluator names: what scores may be softer there, and nobody can
-/// tell that from a better pipeline.
+/// A warning about edits of the files that the command of an evaluator names: the edited evaluator may give higher
+/// scores, and this looks like a better pipeline.
 fn of_evaluators(config: &Config, request: &GateRequest) -> Option<Reason> {
     let commands = config.evaluators();
     if commands.is_empty() {
@@ -240,12 +241,13 @@ fn of_evaluators(config: &Config, request: &GateRequest) -> Option<Reason> {
     let below = root.strip_prefix(&top).ok()?;
     let is_named = |path: &Path| {
         commands.iter().any(|command| {
-            // The tests of a folder score, and any other folder may be that of the pipeline.
+            // pytest runs the tests in a folder, so the files in such a folder are the evaluator; for other commands, a
+            // folder may belong to the pipeline.
             let takes_folders = command.contains("pytest");
             let mut words = command.split_whitespace();
             words.any(|word| {
                 let (_, name) = measure::option_and_file(word);
-                // What stands behind `::` is a test in the file.
+                // The text after `::` names a test in the file.
                 let name = name.split("::").next().unwrap_or_default();
                 let name = name.trim_end_matches('/');
                 let named = below.join(name);
@@ -254,7 +256,8 @@ fn of_evaluators(config: &Config, request: &GateRequest) -> Option<Reason> {
             })
         })
     };
-    // A file that is new, gone or has another name now is told by the items that it scores, or by the edited command.
+    // New, deleted and renamed files are reported elsewhere: with the items that they score, or with the edited
+    // command.
     let is_edited = |path: &Path| {
         let name = path.strip_prefix(below).unwrap_or(path);
         let base = baseline::base_files(&config.root, with, &[name]);
@@ -278,8 +281,8 @@ fn of_evaluators(config: &Config, request: &GateRequest) -> Option<Reason> {
     })
 }
 
-/// Tells of evaluators that a change moves to another folder: the moved file is the same, but the files that it reads
-/// beside itself may differ. `renamed`: commands of the base, with what the head calls them.
+/// Warnings about evaluators that a change moves to another folder: the moved file is the same, but the other files
+/// that it reads in its folder may differ. `renamed`: the commands of the base, each with the command of the head.
 fn of_moved(config: &Config, renamed: &BTreeMap<String, String>) -> Vec<Reason> {
     let evaluators = config.evaluators();
     let moved = renamed
@@ -305,7 +308,7 @@ fn of_moved(config: &Config, renamed: &BTreeMap<String, String>) -> Vec<Reason> 
     told.collect()
 }
 
-/// Tells of edits to files that a check reads or runs without a setting that names them.
+/// Warnings about edits of files that a check reads or runs although no setting names them.
 fn of_checks(config: &Config, request: &GateRequest) -> Vec<Reason> {
     let found = match measure::edited_files(config, config, request) {
         Ok(found) => found.files,

@@ -57,7 +57,7 @@ pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<
 /// The judgement, and the base if it was measured for this judgement, in part or as a whole.
 type Settled = (Judgement, Option<Report>);
 
-/// Judges, and puts a reason first where the change edits the rules that it is judged by. Only the effects of such an
+/// Judges, and puts a reason first if the change edits the rules that it is judged by. Only the effects of such an
 /// edit, new items that fail, and a baseline that could not be asked for come before that reason.
 pub(super) fn judge(
     request: &GateRequest,
@@ -90,7 +90,7 @@ pub(super) fn judge(
     let reasons = &mut judgement.verdict.reasons;
     let comes_first = |reason: &&Reason| {
         let code = reason.code;
-        // What counts against nothing must not hide an edit.
+        // A reason that does not count against the change must not come before the reason about an edit.
         let is_calm = reason.effect.is_none();
         matches!(
             code,
@@ -165,8 +165,8 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyho
     Ok((judgement, base))
 }
 
-/// Where a change edits what is measured and passes, judges it by the settings of the base as well. `same_items`: whether
-/// every item is as the base has it.
+/// If a change edits what is measured and passes, it is also judged by the settings of the base. `same_items`: whether
+/// every item is the same as on the base.
 fn as_the_base_measures(
     asked: Asked<'_>,
     config: &Config,
@@ -247,7 +247,8 @@ fn look_up(
         let what = what(request, (repo, commit));
         compute::commit(config, what, observer)
     };
-    // A name that was given by hand belongs to one of several jobs.
+    // A configuration may have been renamed, so a report of the same suite under another name may be its base. A name
+    // on the command line tells the jobs of a matrix apart, and such a search could find the report of another job.
     let is_found_by_measure = request.check.overrides.name.is_none();
     let baseline = stored::search_stored(request, config, |search| {
         baseline::find(&Search {

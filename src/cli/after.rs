@@ -160,8 +160,8 @@ fn kind_of(registry: Registry, folder: &Path) -> Option<&'static dyn Kind> {
     named.or_else(|| kinds.find(|kind| kind.folder().is_none()))
 }
 
-/// The command with its paths in place of the placeholders. A path with quotes is possible only if the command itself
-/// contains no quotes.
+/// The command with its paths in place of the placeholders. A path that needs quotes can be inserted only if the
+/// command itself contains no quotes.
 fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<String> {
     let quotes = command.contains(['\'', '"', '`', '\\']);
     let below = |path: &Path| -> PathBuf { path.strip_prefix(root).unwrap_or(path).to_path_buf() };

@@ -130,8 +130,8 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     Ok(Exit::Passed)
 }
 
-/// The next step after a comparison. `is_foreign`: whether a side is the file of an evaluator, which only a configuration can
-/// have run again; `is_evaluation`: whether a side is made of a file of hits, which nothing can run again.
+/// The next step after a comparison. `is_foreign`: whether a side is the file of an evaluator, which can be run again
+/// only with a configuration; `is_evaluation`: whether a side was made from a file of hits, which cannot be run again.
 fn next(
     args: &CompareArgs,
     judgement: &Judgement,

@@ -17,7 +17,7 @@ pub(crate) struct ListedMetric {
     pub(crate) value: Option<f64>,
     /// How many samples the mean is taken over.
     pub(crate) n: usize,
-    /// Which way is better.
+    /// Whether a higher or a lower value is better.
     pub(crate) direction: Direction,
     /// Whether the gate checks the metric by default.
     pub(crate) gated: bool,

@@ -208,8 +208,8 @@ fn row(
         (_, None) => RegressionStanding::Removed,
         (None, Some(_)) => RegressionStanding::Added,
         (Some(_), Some(_)) => match worse_by {
-            // The prior version may also have failed to measure this, so it does not count against the current one, and
-            // it is no pass.
+            // The prior version may also have failed to measure this, so the missing value does not count against the
+            // current version, but it is no pass either.
             None => RegressionStanding::Unmeasured,
             // If all measurements of both versions are equal, noise cannot hide or explain a drop.
             Some(_)

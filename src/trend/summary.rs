@@ -80,7 +80,7 @@ pub(crate) struct OfConfiguration {
     pub(crate) nouns: Nouns,
     /// The means of whole runs, of groups and of cases.
     pub(crate) rows: Vec<SummaryRow>,
-    /// Whole runs and groups that may have fallen, but have too few runs to rule out noise.
+    /// Whole runs and groups of cases whose mean may have fallen, with too few runs to rule out noise.
     pub(crate) suspected: Vec<LastingFall>,
     /// The flaky cases.
     pub(crate) flaky: Vec<Flaky>,

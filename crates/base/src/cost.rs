@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::usage::Usage;
 
-/// What a run took; the part of a report in which two equal runs may differ.
+/// The cost of a run; the part of a report in which two equal runs may differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// Calls of the pipeline, further attempts included.

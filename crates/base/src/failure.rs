@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// It exited with this code.
+    /// The pipeline exited with this code.
     Exit(i32),
-    /// A signal ended it.
+    /// A signal ended the pipeline.
     Signal(i32),
-    /// It was killed after the timeout.
+    /// The pipeline was killed after the timeout.
     Timeout,
     /// The worker or the started service that had the call has ended, broke its protocol, or held too much memory.
     WorkerLost,
     /// The worker answered with an error of this code.
     ErrorAnswer(i32),
-    /// It could not be started, e.g. the program was not found.
+    /// The pipeline could not be started, e.g. the program was not found.
     NotStarted,
     /// A service beside the pipeline, such as a database, could not be used or did not end as it should: that is
     /// no fault of the pipeline.
     ServiceFailed,
-    /// It ended well and left no output file.
+    /// The pipeline ended well and left no output file.
     OutputMissing,
     /// The output is not a regular file, or could not be read.
     OutputUnreadable,
@@ -67,7 +67,7 @@ pub enum FailureKind {
 pub struct Failure {
     /// What went wrong.
     pub kind: FailureKind,
-    /// The same in words for people, with what was found.
+    /// The failure in words for people, with what was found.
     pub message: String,
     /// The end of its standard error.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
-    /// The code of the pipeline changed while it ran, so that nothing is known of it.
+    /// The code of the pipeline changed while it ran, so that no answer belongs to a known code.
     Changed,
     /// Invocations that failed; they contribute to no score.
     VariantsFailed,
@@ -101,19 +101,19 @@ pub struct Notice {
     /// The kind of perturbation, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// How many were wanted.
+    /// The wanted number of inputs, calls or samples, if the notice is about a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<u64>,
-    /// How many there are.
+    /// How many of them there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub got: Option<u64>,
-    /// Whether it only says what was left out, and warns of nothing.
+    /// Whether the notice only says what was left out, and warns of nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub minor: bool,
-    /// Whether a reader has to know it before the figures.
+    /// Whether a reader has to know the notice before the figures.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foremost: bool,
-    /// The same in words for people, with the reason.
+    /// The notice in words for people, with the reason.
     pub text: String,
 }
 

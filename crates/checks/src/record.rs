@@ -103,9 +103,9 @@ pub(crate) struct JudgeBasis {
 /// One scenario with its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ScenarioRecord {
-    /// The digest of what it is asked, with its parameters.
+    /// The digest of what the agent is asked, with the parameters.
     pub(super) input: Digest,
-    /// The beginning of what it is asked; empty if it is asked nothing.
+    /// The beginning of what the agent is asked; empty if the agent is asked nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) prompt: String,
     /// The beginning of what is expected, a text as it is and anything else as JSON; missing if nothing is expected.
@@ -116,7 +116,7 @@ pub(crate) struct ScenarioRecord {
     pub(super) params: BTreeMap<String, Value>,
     /// Its runs in order; those beyond the replicas were asked for by the gate.
     pub(super) runs: Vec<ScenarioRun>,
-    /// The notices about it.
+    /// The notices about the scenario.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) notices: Vec<Notice>,
 }
@@ -128,12 +128,12 @@ pub(crate) struct ScenarioRun {
     pub(super) outcome: Outcome,
     /// The composite; null if a check is an error, or no check applies.
     pub(super) composite: Option<f64>,
-    /// What each check says, by the name of the invariant.
+    /// The result of each check, by the name of the invariant.
     pub(super) checks: BTreeMap<String, CheckResult>,
     /// The beginning of what the agent answered; missing if the pipeline failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<KeptText>,
-    /// What it did that is forbidden, one sentence each.
+    /// The forbidden actions of the run, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) forbidden: Vec<String>,
     /// Why the pipeline failed; then no check was made.
@@ -141,16 +141,16 @@ pub(crate) struct ScenarioRun {
     pub(super) failure: Option<Box<Failure>>,
 }
 
-/// What a check says.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct CheckResult {
     /// Whether it holds.
     pub(super) outcome: Outcome,
-    /// How well, from 0 to 1; null for an error, and for a check that does not apply.
+    /// How well the check holds, from 0 to 1; null for an error, and for a check that does not apply.
     pub(super) score: Option<f64>,
-    /// Why, in words.
+    /// The reason, in words.
     pub(super) reason: String,
-    /// What else the check has said; texts under `warnings` are shown with the report.
+    /// Further data from the check; texts under `warnings` are shown with the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) details: Option<Value>,
     /// What a judge has said, if one was asked.
@@ -170,7 +170,7 @@ pub(crate) struct Judged {
     /// The tokens that the answers of the judge used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Usage>,
-    /// Whether something was left out of what the judge was given.
+    /// Whether a part of the text was left out when the judge got it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_cut: bool,
 }

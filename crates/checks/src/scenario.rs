@@ -145,8 +145,8 @@ pub(super) fn plain(value: &Value) -> String {
 /// How many scenarios are named at most.
 const NAMED: usize = 5;
 
-/// The file of scenarios in the folder that the rules come from, where that is another one. A change may have moved its
-/// own file, so it is the one that the configuration in that folder names.
+/// The file of scenarios in the folder of the rules, if the rules come from another folder than the items. A change may
+/// have moved its own file, so the configuration in the folder of the rules says which file it is.
 pub(super) fn of_the_rules(config: &Config, name: &str) -> Option<PathBuf> {
     let rules = config.other_rules()?;
     let there = fs::read_to_string(rules.join(config.file.file_name()?)).ok();
@@ -158,8 +158,8 @@ pub(super) fn of_the_rules(config: &Config, name: &str) -> Option<PathBuf> {
     Some(rules.join(named))
 }
 
-/// Reads a file of scenarios. `rules` is the file of other rules, where there are any: a scenario with the same question
-/// there also takes from there what is expected, its own invariants and its template.
+/// Reads a file of scenarios. `rules` is the file of scenarios of other rules, if there is one: a scenario with the
+/// same question in that file takes its expected value, its own invariants and its template from there.
 ///
 /// # Errors
 ///

@@ -29,8 +29,8 @@ pub(super) struct Scenarios {
     pub(super) notices: Vec<Notice>,
 }
 
-/// Reads the scenarios that a configuration in a folder names. `rules` is the file of scenarios of other rules, where
-/// there are any: a scenario with the same question there also takes from there what is expected.
+/// Reads the scenarios that a configuration in a folder names. `rules` is the file of scenarios of other rules, if
+/// there is one: a scenario with the same question in that file takes its expected value from there.
 ///
 /// # Errors
 ///

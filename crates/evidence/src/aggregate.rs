@@ -94,7 +94,7 @@ impl Figures<'_> {
         self.why_empty(0, Turn::Stability)
     }
 
-    /// Whether no such variant can be made from the cases of the run, so that a complete run has none.
+    /// Whether no variant that `is_one` selects can be made from the cases of the run, so that a complete run has none.
     pub(super) fn has_none(&self, is_one: &dyn Fn(&VariantRecord) -> bool) -> bool {
         let mut variants = self.cases.values().flat_map(|case| &case.variants);
         self.settings.ending == Ending::Complete && !self.cases.is_empty() && !variants.any(is_one)

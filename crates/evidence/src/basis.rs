@@ -14,11 +14,11 @@ use kelvin_run::judge::Scorer;
 pub struct Basis {
     /// Where the decision stands in the output.
     pub decision_field: String,
-    /// The unit types that should govern it.
+    /// The unit types that should govern the decision.
     pub governing_types: Vec<String>,
     /// How decisions were compared.
     pub scorer: String,
-    /// How many cases there are in all: units of cases that were not measured are used too.
+    /// How many cases there are in all, measured or not: variants also use units of cases that were not measured.
     pub cases: usize,
     /// The opt-in kinds of perturbation that were enabled, in the order of the registry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -27,7 +27,7 @@ pub(super) struct EditedLabels {
     #[serde(default, skip_serializing_if = "is_none")]
     pub edited_too: usize,
     /// The cases whose text the change edits too, and whose answers agree less with the label of the base than before.
-    /// No side's label can judge both texts, so that they are in no figure about labels.
+    /// No side's label can judge both texts, so these cases are left out of the figures about labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<String>,
     /// How many cases the change labels, if the base has no label at all: then the labels of the change count for both

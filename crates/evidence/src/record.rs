@@ -21,11 +21,11 @@ pub struct CaseRecord {
     pub file: String,
     /// The folder of its inputs and outputs, relative to the report.
     pub folder: String,
-    /// What the case is about: its first heading or line, cut after 200 characters.
+    /// The title of the case: its first heading or line, cut after 200 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What somebody says should be answered, as it is written. It is no part of the digest: a case whose label alone
-    /// was edited is compared by the labels of both sides.
+    /// The label as it is written: the answer that a person expects. The label is not a part of the digest: a case
+    /// whose label alone was edited is compared by the labels of both sides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
     /// The digest of the file: a different one on the other side means that the case was edited.
@@ -34,8 +34,8 @@ pub struct CaseRecord {
     pub units: Vec<UnitRecord>,
     /// The unperturbed input; one sample a repeat.
     pub baseline: Vec<Sample>,
-    /// What the outputs say besides the decision, by field; one entry for each repeat of `baseline`; missing if no
-    /// output says anything. It is for people, and in no figure.
+    /// The fields of the outputs besides the decision, one entry for each repeat of `baseline`; missing if no output
+    /// has such fields. These fields are for people; no figure uses them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<BTreeMap<String, String>>,
     /// Replays of the unperturbed input for the noise floor, the first sample of `baseline` not
@@ -49,18 +49,18 @@ pub struct CaseRecord {
     pub variants: Vec<VariantRecord>,
     /// Invariance in this case.
     pub invariance: Option<f64>,
-    /// How many samples that is the mean of.
+    /// How many samples `invariance` is the mean of.
     pub invariance_n: usize,
     /// Sensitivity in this case.
     pub sensitivity: Option<f64>,
-    /// How many samples that is the mean of.
+    /// How many samples `sensitivity` is the mean of.
     pub sensitivity_n: usize,
     /// How many invocations of the case failed.
     pub failed: usize,
-    /// Over a fifth of its invocations failed.
+    /// Whether more than a fifth of the invocations of the case failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub insufficient: bool,
-    /// Its caps, skips and warnings.
+    /// The notices about the case: limits, skips and warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<Notice>,
 }
@@ -75,7 +75,7 @@ pub struct UnitRecord {
     /// The number of the array of the record that has the unit as an element; missing for other units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<u32>,
-    /// The turn of a conversation that it stands in, from 0; missing if the case is one input.
+    /// The turn of a conversation to which the unit belongs, from 0; missing if the case is one input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
 }
@@ -83,22 +83,23 @@ pub struct UnitRecord {
 /// One variant of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantRecord {
-    /// Unique within the case; also its folder under `perturbations`.
+    /// The id of the variant, unique within the case; it is also the name of its folder under `perturbations`.
     pub id: Arc<str>,
     /// The kind of perturbation.
     pub kind: Cow<'static, str>,
     /// What the decision ought to do.
     pub relation: Relation,
-    /// The governing type it is about.
+    /// The governing type that the variant concerns, if it concerns one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit_type: Option<Arc<str>>,
     /// The digest of its input.
     pub input: Digest,
-    /// What was done to the case.
+    /// The changes to the case.
     pub notes: Arc<Notes>,
     /// One sample a repeat; empty if nothing was run.
     pub samples: Vec<Sample>,
-    /// What a swap did, compared with what it could do; missing for other kinds, and if it is not known.
+    /// The effect of a swap, and its largest possible effect; missing for other kinds, and if the effects are not
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swap: Option<Box<SwapRecord>>,
 }
@@ -150,8 +151,8 @@ pub struct Sample {
     )]
     #[schemars(with = "Option<Value>")]
     pub decision: Option<Value>,
-    /// The mean distance to the decisions of the baseline; if a judge compares them, the distance to that of the same
-    /// repeat. Missing for a baseline and wherever either side failed.
+    /// The mean distance to the decisions of the baseline; if a judge compares them, the distance to the decision of
+    /// the same repeat. Missing for a baseline and wherever either side failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance: Option<f64>,
     /// Why there is no decision.

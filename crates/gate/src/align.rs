@@ -24,7 +24,7 @@ pub fn align(base: &Report, head: &Report) -> AlignedReports {
     align_by(base, head, Viewpoint::default())
 }
 
-/// Aligns the two reports from one of the viewpoints.
+/// Aligns the two reports from the given viewpoint, which says whose labels count and how unknown values are read.
 pub fn align_by(base: &Report, head: &Report, reading: Viewpoint) -> AlignedReports {
     let mut aligned = AlignedReports {
         base: base.clone(),
@@ -49,8 +49,8 @@ pub fn align_by(base: &Report, head: &Report, reading: Viewpoint) -> AlignedRepo
             (&mut aligned.head, sections.head),
         ];
         for (report, mut side) in sides {
-            // The figures of most probes are the same as in the report. The thousands of values by case are stored only
-            // once.
+            // Aligning leaves most figures as they are in the report. Those share the report's values by case, so that
+            // thousands of values are stored only once.
             for (id, metric) in &mut side.metrics {
                 if let Some(before) = report.metrics.get(id) {
                     metric.per_case.share(&before.per_case);

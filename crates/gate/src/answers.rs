@@ -37,15 +37,15 @@ const LONGEST_QUESTION: usize = 200;
 pub struct ChangedAnswers {
     /// What one of the items is called.
     pub item: String,
-    /// What several are called.
+    /// What several of the items are called.
     pub items: String,
     /// How many items have an answer on both sides, and usually get the answer of the base.
     pub same: usize,
     /// How many items usually get another answer than on the base, and noise does not explain it.
     pub other: usize,
-    /// How many have an answer on the base and no answer on the head.
+    /// How many items have an answer on the base and no answer on the head.
     pub gone: usize,
-    /// How many have no answer on the base and an answer on the head.
+    /// How many items have no answer on the base and an answer on the head.
     pub new: usize,
     /// How many of the unchanged items get another answer in some run of the head.
     #[serde(default)]
@@ -56,10 +56,11 @@ pub struct ChangedAnswers {
     /// Whether each side has answered each item once, so that a change cannot be told apart from noise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
-    /// The items with another answer: the one that lost most in a metric first, else in the order of their names.
+    /// The items with another answer: first the item that lost most in a metric, the others in the order of their
+    /// names.
     pub answers: Vec<ChangedAnswer>,
-    /// The edited items with another answer, where no label says what is right. The base has answered another text, so
-    /// nothing compares the two answers.
+    /// The edited items with another answer, where no label says what is right. The base answered the text before the
+    /// edit, so that no figure compares its answer with the answer of the head.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edited: Vec<ChangedAnswer>,
 }
@@ -69,22 +70,22 @@ pub struct ChangedAnswers {
 pub struct ChangedAnswer {
     /// Its name.
     pub item: String,
-    /// What was asked, if the report tells it.
+    /// The question or the input, if the report has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
     /// What should be answered, if somebody has said it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// The most frequent answer on the base; a decision as JSON, and cut if it is long: after 600 columns, and after 80
-    /// if 500 answers stand before it. If both answers begin alike for as long, both begin with `…`, a few words before
-    /// they differ.
+    /// The most frequent answer on the base, a decision as JSON. A long answer is cut after 600 columns, and after 80
+    /// columns if 500 answers stand before it in the list. If both answers begin alike up to that length, both texts
+    /// begin with `…` and the few words before the first difference.
     pub base: String,
-    /// The same on the head.
+    /// The most frequent answer on the head, in the same form.
     pub head: String,
     /// The ranked hits of both sides, if the probe asks a search; only for the first 500 answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hits: Option<RankedHits>,
-    /// What the outputs say besides these answers, such as a reason, by field; only for the first 500 answers.
+    /// The other fields of the outputs, such as a reason, by name; only for the first 500 answers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub beside: BTreeMap<String, FieldBeside>,
 }
@@ -103,21 +104,21 @@ pub fn add_hits(verdict: &mut Verdict, (base, head): (&Report, &Report)) {
     }
 }
 
-/// A field of the outputs besides the answer that is compared. It is cut if it is long, and missing if an output does
-/// not have it.
+/// A field of the outputs besides the answer that is compared. A long value is cut. A value is missing if the output of
+/// that side does not have the field.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FieldBeside {
-    /// What the output of the base says.
+    /// The value of the field in the output of the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The same of the head.
+    /// The value of the field in the output of the head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
 }
 
 impl ChangedAnswers {
-    /// Compares the answers of one probe; none if it has none. `losses`: how much an item lost in a gated metric.
-    /// `is_exact`: whether the configuration says that the pipeline has no noise.
+    /// Compares the answers of one probe; none if the probe has no answers. `losses`: how much an item lost in a gated
+    /// metric. `is_exact`: whether the configuration says that the pipeline has no noise.
     pub(super) fn of(
         pairs: &AnswerPairs,
         losses: &BTreeMap<&str, f64>,
@@ -230,7 +231,7 @@ impl ChangedAnswers {
             true => told.and(", which this change edits,"),
             false => told,
         };
-        // Two digests only show that the answers differ.
+        // A withheld answer is stored as a digest, and two digests only show that the answers differ.
         let told = match is_withheld(&first.head) || is_withheld(&first.base) {
             true => told.and(" is answered otherwise"),
             false => {
@@ -318,7 +319,7 @@ const fn are(count: usize) -> &'static str {
 }
 
 impl ChangedAnswer {
-    /// `is_listed`: whether a page shows it, so that more of its text is kept.
+    /// `is_listed`: whether a page shows the answer, so that more of its text is kept.
     fn of(other: &OtherAnswer<'_>, is_listed: bool) -> Self {
         let most = if is_listed { LONGEST } else { LONGEST_UNLISTED };
         let (base, head) = from_difference(&other.base, &other.head, most);
@@ -437,7 +438,7 @@ pub fn gone_wrong(
     flips
 }
 
-/// The first answer that became wrong, in a sentence without its full stop; none if there is none.
+/// The first answer that became wrong, in a sentence without its full stop; none if no answer became wrong.
 pub fn lead(flips: &[Flip], verdict: &Verdict) -> Option<Phrase> {
     let first = flips.first()?;
     let (was, is) = beside_each_other(&first.base, &first.head);

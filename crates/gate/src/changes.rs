@@ -26,7 +26,7 @@ pub struct CaseChange {
     /// The variants that got worse, worst first, with the values on both sides; for a case that got better, the
     /// variants that got better. In words.
     pub flipped: Vec<String>,
-    /// The same as values.
+    /// The same variants, each with its values on both sides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantChange>,
     /// Variants without a counterpart that has the same input.
@@ -40,7 +40,7 @@ pub struct VariantChange {
     pub variant: Option<String>,
     /// The mean of its repeats on the base.
     pub base: f64,
-    /// The same of the head.
+    /// The mean of its repeats on the head.
     pub head: f64,
 }
 

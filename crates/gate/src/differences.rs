@@ -13,14 +13,14 @@ use kelvin_record::{
     AnySection, ComparedSide, Ending, Nouns, SectionFingerprint, SectionKind, SettingDiffers,
 };
 
-/// One thing that differs between two runs, or that a reader of their comparison must know. The figures
-/// can be compared all the same.
+/// A difference between two runs, or another fact that a reader of their comparison must know. None of these prevents
+/// the comparison of the figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Difference {
     /// The cases have other names or texts.
     Cases,
-    /// Something changed in the configuration that changes what is measured.
+    /// A setting of the configuration that determines what is measured has changed.
     Configuration,
     /// The command or its declared environment changed.
     Command,
@@ -37,7 +37,7 @@ pub enum Difference {
     },
     /// A probe measured with another setting.
     Setting {
-        /// What was set, in words that fit after "the".
+        /// The name of the setting, in words that fit after "the".
         name: String,
         /// Its values on the base.
         base: Vec<String>,
@@ -46,14 +46,14 @@ pub enum Difference {
     },
     /// The runs were measured by other programs, or other versions of one.
     Version {
-        /// Name and version of what measured the base.
+        /// Name and version of the program that measured the base.
         base: String,
-        /// Name and version of what measured the head.
+        /// Name and version of the program that measured the head.
         head: String,
     },
-    /// Something could not be read from the report of a side, or is not in it.
+    /// A part of a side's report could not be read, or is missing from the report.
     NotInReport {
-        /// What that is.
+        /// The name of that part.
         what: String,
     },
     /// The head was finished before the gate saw it, so that no case could be run again.
@@ -79,12 +79,12 @@ pub enum Difference {
     },
     /// The budget was too small to run anything again.
     BudgetTooSmall {
-        /// The calls that it allows.
+        /// The number of calls that the budget allows.
         calls: usize,
-        /// The calls that one more run of each case in doubt takes.
+        /// The number of calls for one more run of each case in doubt.
         needed: usize,
     },
-    /// The base ran probes that were not asked for here; nothing is said of them.
+    /// The base ran probes that this run was not asked to run, so they are not compared.
     LeftOut {
         /// Their names.
         probes: Vec<String>,
@@ -100,7 +100,7 @@ pub enum Difference {
     StoredRepeats {
         /// How many reports, that of the base not counted in.
         reports: usize,
-        /// Whether they are further apart than their own noise explains.
+        /// Whether the reports differ by more than their own noise explains.
         apart: bool,
         /// Whether the base was run again in some cases, for which the stored reports no longer count.
         in_part: bool,
@@ -117,7 +117,7 @@ pub enum Difference {
         /// What is wrong with it, in words that fit after "the report".
         why: String,
     },
-    /// Whether other stored reports could serve as repeats of the base is not known.
+    /// It is not known whether other stored reports could serve as repeats of the base.
     StoredNotRead {
         /// Why.
         why: String,
@@ -230,7 +230,7 @@ pub enum Incomparable {
     Ending {
         /// The side.
         side: ComparedSide,
-        /// How it ended.
+        /// How the run ended.
         ending: Ending,
     },
     /// A probe measured something different.

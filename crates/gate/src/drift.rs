@@ -21,7 +21,7 @@ use kelvin_record::{Direction, Interval, Metric};
 pub struct Drift {
     /// The commit of the anchor; null if it could not be obtained.
     pub commit: Option<String>,
-    /// Which report it is, in words; or why there is none.
+    /// Which report the anchor is, in words, or why there is no anchor.
     pub anchor: String,
     /// The gated metrics that both the anchor and the head have, by id.
     pub metrics: BTreeMap<String, Drifted>,
@@ -30,21 +30,22 @@ pub struct Drift {
 /// One metric at the anchor and now, each over all of its own samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Drifted {
-    /// Which way is better.
+    /// Whether a higher or a lower value is better.
     pub direction: Direction,
-    /// Its value at the anchor.
+    /// The value of the metric at the anchor.
     pub anchor: f64,
-    /// The 95 % interval of that.
+    /// The 95 % interval of the value at the anchor.
     pub anchor_interval: Option<Interval>,
-    /// Its value now.
+    /// The value of the metric now.
     pub head: f64,
-    /// The 95 % interval of that.
+    /// The 95 % interval of the value now.
     pub head_interval: Option<Interval>,
-    /// How much worse the head is: positive is worse, whichever way is better.
+    /// How much worse the head is; a positive number is worse, whichever direction is better.
     pub drop: f64,
-    /// How much worse it may be: `baseline.max_drift`, and at least the drop that one change may have.
+    /// How much worse the head may be: `baseline.max_drift`, but at least the drop that the gate allows a single
+    /// change.
     pub limit: f64,
-    /// Whether it is worse by more than that.
+    /// Whether the head is worse by more than this limit.
     pub is_beyond: bool,
 }
 

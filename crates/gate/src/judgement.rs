@@ -36,12 +36,12 @@ pub struct Judgement {
     pub base: Option<Provenance>,
     /// The sources that gave no baseline, if there is none.
     pub tried: Vec<Tried>,
-    /// What a reader has to know before the figures, in sentences without their full stops.
+    /// The caveats that a reader has to know before the figures, in sentences without their full stops.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
     /// What differs between the two runs besides their figures, in words.
     pub differences: Vec<String>,
-    /// The same, each with a code and its values.
+    /// The same differences, each as a code with its values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub difference_codes: Vec<Difference>,
     /// What became of each case: the metric that dropped most beyond its limit first, and within a
@@ -52,17 +52,18 @@ pub struct Judgement {
     pub flips: Vec<Flip>,
     /// How many invocations the re-runs of the head took.
     pub reruns: usize,
-    /// What became of the items of each probe that aligns its sections, by the name of the probe.
+    /// How each probe that aligns its sections compared its items, by the name of the probe.
     #[serde(flatten)]
     pub comparisons: ItemComparisons,
-    /// How many invocations measuring the base took; null if there is none.
+    /// How many invocations the measurement of the base took; null if there is no base.
     #[serde(default)]
     pub base_invocations: Option<usize>,
     /// How many further invocations of the base this gate made, to run it again next to the head.
     #[serde(default, skip_serializing_if = "is_none_at_all")]
     pub base_reruns: usize,
     /// The cost of an answer of the head, as a multiple of the cost of an answer of the base: in money, or in tokens if
-    /// the money is not known; answers from the cache count with the cost of their calls. Missing if no model tells it.
+    /// the money is not known. An answer from the cache counts with the cost of the call that made it. Missing if no
+    /// model reports a cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_ratio: Option<f64>,
     /// How far the head is from the anchor; missing if the configuration names no anchor.
@@ -225,7 +226,7 @@ impl Judgement {
         page
     }
 
-    /// Whether no person has to act.
+    /// Whether nobody has to do anything.
     pub fn asks_nothing(&self) -> bool {
         self.verdict.passed && self.verdict.verdict.is_fine()
     }
@@ -359,7 +360,7 @@ pub fn prose(text: &str) -> String {
         .collect()
 }
 
-/// A sentence after a marker, in lines of 80 columns.
+/// Adds a sentence to the page after a marker such as a dash, broken into lines of 80 columns.
 fn indented(page: &mut String, mark: &str, text: &str) {
     const WIDTH: usize = 76;
     let mut lines = vec![String::new()];
@@ -423,7 +424,7 @@ fn as_on_the_base(id: &str, metric: &Metric, policy: &Policy) -> MetricVerdict {
         at_most: None,
         detectable: None,
         resolution: None,
-        // Nothing was compared.
+        // A change that touches only harmless files is not compared, so no case was judged.
         cases: 0,
         cells: 0,
         between_reports: None,

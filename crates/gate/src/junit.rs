@@ -25,7 +25,7 @@ const MESSAGE: usize = 300;
 /// The outcome of a test case.
 enum Outcome {
     Passed,
-    /// It failed, for this reason.
+    /// The test case failed, for this reason.
     Failed(String),
     /// The test case has no result, for this reason.
     Error(String),

@@ -44,9 +44,9 @@ pub struct Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
-    /// By its noise, with re-runs if they can be made.
+    /// By the noise of the metric, with re-runs if they can be made.
     Auto,
-    /// Not at all: every drop beyond the limit is a regression.
+    /// Noise is ignored: every drop beyond the limit is a regression.
     Threshold,
 }
 
@@ -66,21 +66,21 @@ pub struct MetricPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Attention {
-    /// It can fail the job.
+    /// The metric can fail the job.
     Gate,
-    /// It can warn.
+    /// The metric can lead to a warning.
     Warn,
-    /// It is shown.
+    /// The metric is only shown.
     Info,
 }
 
-/// What a finding does.
+/// The effect of a finding on the job.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// It fails the job.
+    /// The finding fails the job.
     Fail,
     /// It warns.
     Warn,
@@ -91,7 +91,7 @@ pub enum Effect {
 pub enum OnSuspected {
     /// A doubtful result fails if no case was run again, and leads to a warning if re-runs were made.
     Auto,
-    /// The same effect in both situations.
+    /// The effect is the same whether or not cases were run again.
     Always(Effect),
 }
 
@@ -201,7 +201,7 @@ impl Policy {
             .unwrap_or(self.max_drop)
     }
 
-    /// Whether the configuration sets how much this metric may drop, or allows that everything is lost.
+    /// Whether the configuration sets how much this metric may drop, or allows every metric to drop by 1 or more.
     pub fn is_set_for(&self, id: &str) -> bool {
         let own = self.metrics.get(id).and_then(|metric| metric.max_drop);
         own.is_some() || self.max_drop >= 1.0

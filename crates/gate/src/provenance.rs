@@ -17,7 +17,7 @@ pub enum Source {
     Artifact,
     /// Measured now, on the code of the base commit.
     Compute,
-    /// A file that was named.
+    /// A file that the user named.
     File,
     /// A run of the local history.
     History,
@@ -43,32 +43,33 @@ pub struct Tried {
     pub source: Source,
     /// Why not.
     pub why: String,
-    /// Why the source could not be asked or read, so that it may still have a baseline; missing if it was asked.
+    /// Why the source could not be asked or read, so that it may still have a baseline; missing if the source was
+    /// asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
 }
 
-/// Where a baseline is from, in every detail that a reader may doubt.
+/// Where a baseline comes from, with every detail that a reader may doubt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// The source that gave the baseline.
     pub source: Source,
-    /// Where exactly: a path, a branch, a file.
+    /// The path, the branch or the file in which the baseline was found.
     pub place: String,
-    /// The commit whose report it is; null for a file.
+    /// The commit that the report measured; null for a file.
     pub commit: Option<String>,
-    /// The artifact, if it is from one.
+    /// The artifact, if the baseline comes from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<KeptArtifact>,
-    /// Why that commit is the base; for a file, what could not be read from it.
+    /// Why this commit serves as the base; for a file, which facts could not be read from it.
     pub why: Option<String>,
-    /// How many commits it is behind the base; 0 is the base itself.
+    /// How many commits the measured commit is behind the base; 0 if it is the base itself.
     pub behind: usize,
-    /// How many days before the base's own time it was measured; null if it is not known.
+    /// How many days before the commit of the base the report was measured; null if this is not known.
     pub days: Option<u64>,
     /// The sources that were tried before.
     pub tried: Vec<Tried>,
-    /// Why it is not known whether the report is that of its commit; missing if that was checked, and if there was
+    /// Why it is not known whether the report belongs to its commit; missing if this was checked, or if there was
     /// nothing to check it against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchecked: Option<String>,

@@ -28,9 +28,10 @@ pub struct Readings<'a> {
 }
 
 impl Readings<'_> {
-    /// Settles a verdict that was made with the labels of the base. If the change edits labels, a verdict with its own
-    /// labels is made too; the worse verdict counts and is reported first. A drop that may come from the unknown part
-    /// decides nothing. Returns the reading that counts.
+    /// Settles a verdict that was made with the labels of the base. If the change edits labels, a second verdict is
+    /// made with the labels of the change; the worse of the two counts and is reported first. A drop that may come from
+    /// the unknown part of a metric does not decide the verdict. Returns the verdict, and the viewpoint from which it
+    /// was made.
     pub fn settle(&self, mut verdict: Verdict) -> (Verdict, Viewpoint) {
         let by_base = Viewpoint::default();
         let comparisons = align_by(self.base, self.head, by_base).comparisons;
@@ -92,7 +93,7 @@ impl Readings<'_> {
         (verdict, by_base)
     }
 
-    /// The verdict on the existing runs, with the two sides in one of the readings.
+    /// The verdict on the existing runs, with the two sides aligned from one of the viewpoints.
     fn still(&self, aligned: &AlignedReports) -> Verdict {
         let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
         let comparison = compare(&old, &new);

@@ -17,14 +17,15 @@ pub struct Reproduction {
     /// The cases that the gate was restricted to; empty means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// What has to be there first, and how to get it; missing if the repository has everything.
+    /// What the command needs that the repository does not have, and how to get it; missing if the repository has
+    /// everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,
 }
 
 impl Reproduction {
-    /// The command. It is restricted to the case that a reader should examine first, if that case was run in several
-    /// variants; one case with a single input is not enough to get the same verdict.
+    /// The command. The command is restricted to the case that a reader should examine first if that case was run in
+    /// several variants: one case with a single input is not enough to get the same verdict.
     pub fn command(&self, judgement: &Judgement) -> String {
         let worst = judgement.cases.iter().find(|case| case.is_worse());
         let worst = worst.filter(|case| {

@@ -30,14 +30,14 @@ pub(super) struct Subject<'a> {
     pub(super) on_suspected: OnSuspected,
     /// The minimum that was not reached, if there is one.
     pub(super) min: Option<f64>,
-    /// Why there is no value, in the words of the side without the value.
+    /// Why there is no value, in the words of the report that lacks it.
     pub(super) why: Option<&'a str>,
     /// The decision about a governing type, if the metric is judged by its swaps.
     pub(super) of_type: Option<&'a TypeDecision>,
 }
 
 impl Subject<'_> {
-    /// The sentence for its cause.
+    /// The sentence that gives the cause of the metric's outcome.
     pub(super) fn sentence(&self) -> String {
         let id = name(self.id);
         match self.verdict.cause {

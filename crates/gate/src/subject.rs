@@ -5,8 +5,8 @@ use super::look::{Draws, PairedCase, PairedCell};
 use super::looks::GatedMetric;
 use crate::compare::{CasePair, CellPair, MetricPair, StoredMetric, loss};
 
-/// The values in other reports of the base's code for a metric, and a function: for a case whose base was run together
-/// with the head, it says that these values do not count any more.
+/// The values of a metric in other reports of the base's code, and a function that says for a case whether they still
+/// count: they do not if its base was run together with the head.
 type Stored<'s, 'a> = (&'s [StoredMetric<'s, 'a>], &'s dyn Fn(&str) -> bool);
 
 /// The metric in the form for the looks.

@@ -1,4 +1,5 @@
-//! Changed inputs: the cases with the same name are also compared as a whole, each side with its own inputs.
+//! Judges metrics whose inputs changed: the cases with the same name are also compared as a whole, each side with its
+//! own inputs.
 //!
 //! Edited cases have no pairs, so the pairs cannot show a drop in them. Since the inputs differ, repeats do not show
 //! all of the noise, and even a deterministic pipeline is not exact here: the noise is estimated from the differences
@@ -26,7 +27,7 @@ const FEWEST_PAIRED: usize = 5;
 pub(super) struct SameNames {
     /// The names of the cases.
     pub(super) names: Vec<String>,
-    /// The look at them.
+    /// The look at these cases.
     pub(super) look: Look,
 }
 

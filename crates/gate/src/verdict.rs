@@ -17,14 +17,14 @@ use crate::compare::Turnover;
 use kelvin_base::exit::Exit;
 use kelvin_record::{ItemComparison, ItemComparisons, Nouns, probe_of};
 
-/// What the gate says of a comparison.
+/// The result of a comparison by the gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The worst of what was found in the gated metrics.
+    /// The worst word of all gated metrics.
     pub verdict: Word,
-    /// Whether the job passes; the policy says what follows from the word.
+    /// Whether the job passes; the policy decides this from the word.
     pub passed: bool,
-    /// One sentence each, those that fail the job first.
+    /// The reasons, one sentence each; those that fail the job come first.
     pub reasons: Vec<Reason>,
     /// Every metric of either side, by id.
     pub metrics: BTreeMap<String, MetricVerdict>,
@@ -34,7 +34,7 @@ pub struct Verdict {
     /// The items of each probe that are answered otherwise than on the base, by the name of the probe.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, ChangedAnswers>,
-    /// What the change did to the items of each probe themselves, by the name of the probe.
+    /// How the change edited, added or removed the items of each probe, by the name of the probe.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub turnover: BTreeMap<String, Turnover>,
     /// What the items of each probe are called, by the name of the probe.
@@ -48,7 +48,7 @@ pub struct Verdict {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
-    /// Not worse by more than is allowed.
+    /// The head is not worse by more than is allowed.
     Pass,
     /// Nothing was run: the change touches only files that the configuration of the base lists as harmless.
     Unaffected,
@@ -56,24 +56,24 @@ pub enum Word {
     NoBaseline,
     /// Neither a regression nor its absence can be shown.
     Inconclusive,
-    /// It was not measured, or not in enough cases.
+    /// The metric was not measured, or not in enough cases.
     Unmeasured,
     /// Whether there is something to compare with is not known: a source could not be asked.
     BaselineUnreachable,
-    /// Worse, and not by noise.
+    /// The head is worse, and noise does not explain it.
     Regression,
-    /// Worse, and somebody with the right to decide has to say whether that is wanted.
+    /// The head is worse, and somebody with the right to decide has to approve or reject this.
     PendingApproval,
 }
 
-/// How one metric came out.
+/// The verdict on one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricVerdict {
-    /// In one word.
+    /// The verdict in one word.
     pub verdict: Word,
     /// Why.
     pub cause: Cause,
-    /// How much it matters.
+    /// Whether the metric can fail the job, can lead to a warning, or is only shown.
     pub policy: Attention,
     /// Whether it is among the first metrics that people are shown, whatever its policy is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -83,25 +83,25 @@ pub struct MetricVerdict {
     pub lower_is_better: bool,
     /// The value of the base over the cells that both sides measured; if there are no such cells, the reported value.
     pub base: Option<f64>,
-    /// The same for the head.
+    /// The value of the head, in the same way.
     pub head: Option<f64>,
-    /// How much worse the head is: positive is worse, whichever way is better.
+    /// How much worse the head is; a positive number is worse, whichever direction is better.
     pub drop: Option<f64>,
     /// The drop that is allowed.
     pub max_drop: f64,
-    /// The drop is at least this, with the confidence beside it.
+    /// A lower bound of the drop, with the confidence in `confidence`.
     pub at_least: Option<f64>,
     /// The confidence of the lower bound.
     pub confidence: Option<f64>,
-    /// The drop is at most this, with confidence 0.9.
+    /// An upper bound of the drop, with confidence 0.9.
     pub at_most: Option<f64>,
     /// The smallest drop that this suite would have shown four times in five.
     pub detectable: Option<f64>,
-    /// How much one cell weighs in the value.
+    /// How much the value changes when one cell changes completely.
     pub resolution: Option<f64>,
     /// How many cases were judged.
     pub cases: usize,
-    /// How many cells.
+    /// How many cells were judged.
     pub cells: usize,
     /// The standard deviation between stored reports of the base, if several serve as repeats of the base and their own
     /// noise does not explain it.
@@ -110,41 +110,41 @@ pub struct MetricVerdict {
     /// The cases that lost a cell: it failed, or the case, its kind or its type was withdrawn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
-    /// What became of the cells that the base measured.
+    /// How many of the cells that the base measured are paired, lost or changed.
     #[serde(default)]
     pub coverage: CellCounts,
-    /// Whether the figures are those of the cases of the same name, each side on its own inputs.
+    /// Whether the figures compare the cases with the same name, each side with its own inputs, instead of pairs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unpaired: bool,
-    /// Whether so many inputs changed that the pairs alone tell little.
+    /// Whether so many inputs changed that the pairs alone are not enough for a conclusion.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_thin: bool,
-    /// What became of the governing type of the metric, if it is judged by its swaps.
+    /// The verdict on the governing type of the metric, if the metric is judged by the swaps of a type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swaps: Option<SwapsVerdict>,
-    /// The cases that the drop comes from, worst first; at most as many as fit into a sentence.
+    /// The cases that cause the drop, the largest contribution first; at most as many as fit into a sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drivers: Vec<Driver>,
 }
 
-/// What became of a governing type, by its swaps on both sides, with the noise taken out.
+/// How the influence of a governing type changed, by its swaps on both sides, corrected for noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SwapsVerdict {
     /// The name of the type.
     pub of_type: String,
-    /// In one word.
+    /// The status of the type, in one word.
     pub status: Status,
     /// How many swaps were compared.
     pub swaps: usize,
-    /// How many of them moved the decision on the base.
+    /// How many of the swaps moved the decision on the base.
     pub moved_base: usize,
-    /// How many of them move it on the head.
+    /// How many of the swaps move the decision on the head.
     pub moved_head: usize,
     /// The share that was lost, minus the share that was won; for numbers, the share of the squared distances.
     pub drop: f64,
-    /// The share that may be lost: `max_drop`, or a third of what the base had if that is less.
+    /// The share that may be lost: `max_drop`, or a third of the share on the base if that is less.
     pub limit: f64,
-    /// Whether a pass says nothing of the type, because the suite could not see its loss.
+    /// Whether a pass does not cover the type, because the suite could not detect its loss.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unseen: bool,
     /// The cases that were left out, because their answers vary too much on the base.
@@ -152,35 +152,35 @@ pub struct SwapsVerdict {
     pub unsteady: Vec<String>,
 }
 
-/// What became of the cells that the base measured.
+/// How many of the cells that the base measured are paired, lost or changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CellCounts {
-    /// How many the base measured.
+    /// How many cells the base measured.
     pub base: usize,
-    /// How many the head measured with the same input.
+    /// How many of these cells the head measured with the same input.
     pub paired: usize,
-    /// How many were lost.
+    /// How many of these cells were lost.
     pub lost: usize,
-    /// How many have another input on the head.
+    /// How many of these cells have another input on the head.
     pub turned: usize,
     /// How many cases have a cell that the head measured with the same input.
     pub paired_cases: usize,
 }
 
-/// A case that a drop comes from.
+/// A case that causes a part of a drop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Driver {
     /// Its name.
     pub case: String,
-    /// What it adds to the drop of the metric.
+    /// The contribution of the case to the drop of the metric.
     pub share: f64,
-    /// The variants of it that got worse, worst first.
+    /// The variants of the case that got worse, worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
 }
 
-/// Why a metric came out as it did.
+/// The cause of the verdict on a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -204,9 +204,10 @@ pub enum Cause {
     Coverage,
     /// A governing type was withdrawn.
     Withdrawn,
-    /// So many inputs changed that the pairs tell little, and the configuration says that this fails.
+    /// So many inputs changed that the pairs are not enough for a conclusion, and the configuration makes the gate fail
+    /// in this case.
     Edited,
-    /// One side has no value.
+    /// One side has no value for the metric.
     NoValue,
     /// The metric does not mean the same on both sides.
     Incomparable,
@@ -223,7 +224,7 @@ pub struct BrokenCase {
     pub case: String,
     /// The metric in which it broke.
     pub metric: String,
-    /// Whether that is certain enough to say so.
+    /// Whether it is certain that the case broke.
     pub certain: bool,
     /// How many runs were worse than the base by half or more, or had no value.
     pub bad: usize,
@@ -340,7 +341,7 @@ impl Verdict {
         nouns.cloned().unwrap_or_default()
     }
 
-    /// The words for the items of all its probes.
+    /// The words for the items of all probes in the verdict.
     pub fn common_nouns(&self) -> Nouns {
         Nouns::common(&self.nouns)
     }
@@ -557,26 +558,26 @@ impl Verdict {
     }
 }
 
-/// One sentence of a verdict.
+/// A reason for a verdict, in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
-    /// What it is about.
+    /// The subject of the reason.
     #[serde(default)]
     pub code: ReasonCode,
     /// Whether it fails the job or warns; null if it does neither.
     pub effect: Option<Effect>,
-    /// The metric, if it is about one.
+    /// The metric, if the reason is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
     /// The sentence; names in it are made safe for a terminal, not for Markdown or HTML.
     pub text: String,
 }
 
-/// What a reason is about.
+/// The subject of a reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonCode {
-    /// How a metric came out; its `cause` says why.
+    /// The verdict on a metric, whose `cause` says why.
     Metric,
     /// A metric was judged without inputs that were lost.
     LostInputs,
@@ -584,7 +585,7 @@ pub enum ReasonCode {
     OtherInputs,
     /// Cases broke completely.
     BrokenCases,
-    /// Cases may have broken; that is not certain.
+    /// Cases may have broken, but this is not certain.
     DoubtfulCases,
     /// Items are answered otherwise, and the configuration asks for the same answers.
     OtherAnswers,
@@ -594,11 +595,11 @@ pub enum ReasonCode {
     NothingGated,
     /// There is nothing to compare with.
     NoBaseline,
-    /// Whether there is something to compare with is not known.
+    /// It is not known whether there is a baseline: a source could not be asked.
     BaselineUnreachable,
-    /// Nothing is known of the change.
+    /// The change was not measured.
     NotMeasured,
-    /// The records of two runs could not be aligned in every item, or in a coarse way only.
+    /// Some items of two runs could not be aligned, or only roughly.
     Alignment,
     /// It is not known whether the report of the base is that of its commit.
     BaseNotChecked,
@@ -607,11 +608,11 @@ pub enum ReasonCode {
     /// The change edits the rules that it is judged by, and is judged by those of the base, since a regression by them
     /// needs an approval.
     JudgedByTheBase,
-    /// What the settings of the base say of a change that edits what is measured.
+    /// The result with the settings of the base, for a change that edits what is measured.
     MeasuredAsBase,
-    /// The base has measured something that was not asked for, so that nothing is said of it.
+    /// The base measured a probe that this run was not asked to run, so it is not compared.
     LeftOut,
-    /// What the labels of the other side say of a change that edits labels.
+    /// The result with the labels of the other side, for a change that edits labels.
     Relabelled,
     /// How much of a drop may come from hits that nobody has judged.
     Unjudged,
@@ -633,7 +634,7 @@ pub enum ReasonCode {
     Approval,
     /// The change touches only files that the configuration of the base lists as harmless, so nothing was run.
     Unaffected,
-    /// Something that this version does not know.
+    /// A subject that this version does not know.
     #[default]
     #[serde(other)]
     Other,

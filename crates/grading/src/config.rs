@@ -38,9 +38,10 @@ struct GradingKeysInside {
     /// `{prompt: question, reference: answer}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     prompt_fields: BTreeMap<String, String>,
-    /// What is graded.
+    /// The pipeline or the model whose answers are graded.
     candidate: Respondent,
-    /// What the candidate is graded next to. Without it: the answers in the report of the base branch.
+    /// The pipeline or the model whose answers the candidate is graded next to. Without it: the answers in the report
+    /// of the base branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     baseline: Option<Respondent>,
     /// Who grades.

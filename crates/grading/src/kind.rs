@@ -172,7 +172,7 @@ impl Items for Plan<'_> {
                 .field("id", &prompt.id)
                 .field("prompt", prompt.digest().bytes())
         };
-        // The order of the prompts is no part of it.
+        // The order of the prompts is not a part of the fingerprint.
         let mut prompts: Vec<&Prompt> = self.prompts.iter().collect();
         prompts.sort_by_key(|prompt| &prompt.id);
         let items = prompts.into_iter().fold(fields, add).digest();

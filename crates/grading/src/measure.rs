@@ -35,7 +35,7 @@ pub(super) struct Grading<'a> {
     planted: Option<PlantedAnswers>,
     /// The prompts of the first base with which the run was compared, as they were before the change.
     before: Option<SharedMap<PromptRecord>>,
-    /// The grades with the references of that base, if the change has others.
+    /// The grades with the references of that base, if the change has other references.
     by_old_reference: BTreeMap<SampleKey, Result<Grade, Unscored>>,
     /// The new grades of answers of the base that were graded again, by prompt and answer, and the reason.
     anew: BTreeMap<(Arc<str>, Digest), Result<Grade, Unscored>>,

@@ -19,7 +19,7 @@ use kelvin_run::config::diagnostic;
 pub(crate) struct Prompt {
     /// Its name; unique.
     pub id: String,
-    /// What the pipelines are given, byte for byte.
+    /// The text that the pipelines get, byte for byte.
     pub prompt: String,
     /// An answer that is known to be good.
     pub reference: Option<String>,

@@ -121,7 +121,8 @@ impl Reader for AnswerReader {
     fn smallest(&self, answer: &Value) -> Vec<u8> {
         let text = text_of(answer).unwrap_or_default();
         let Some(field) = &self.field else {
-            // An answer in the form of such an object would be misinterpreted.
+            // If the text itself looks like a JSON object with an answer, only the text inside it would be read, so it
+            // is put into another object.
             return match only_text(text) {
                 None => text.as_bytes().to_vec(),
                 Some(_) => json!({ "answer": text }).to_string().into_bytes(),

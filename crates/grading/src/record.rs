@@ -27,14 +27,15 @@ pub struct GradingBasis {
     pub max_errors: MaxErrors,
     /// What is graded: the command line or the model.
     pub candidate: String,
-    /// What it is graded next to, if that was run; missing if it is graded next to the answers of the base.
+    /// The command line or the model that the candidate is graded next to, if that was run; missing if the candidate is
+    /// graded next to the answers of the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
     /// How the model of the candidate is asked; missing if the candidate is a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<AskedModel>,
-    /// The answers with a known order that the judge graded beside the rest; missing if nothing was gated, and if the
-    /// judge asks no language model.
+    /// The answers with a known order that the judge graded in addition to the others; missing if nothing was gated,
+    /// and if the judge asks no language model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planted: Option<PlantedAnswers>,
     /// Why the judge has graded the answers of the base again in this run, so that both sides have grades of the same
@@ -47,9 +48,9 @@ pub struct GradingBasis {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhyAnew {
-    /// The judge could not be believed in the run of the base: this is what was wrong there.
+    /// The judge could not be trusted in the run of the base; the text says why.
     Doubted(String),
-    /// The judge has drifted since: this is how.
+    /// The judge has drifted since the run of the base; the text says how.
     Drifted(String),
 }
 
@@ -88,7 +89,7 @@ impl GradingBasis {
         }
     }
 
-    /// Whether the judge passed.
+    /// Whether the judge passed its test with planted answers.
     pub(super) fn is_proved(&self) -> bool {
         self.planted.is_some() && self.doubt().is_none()
     }
@@ -131,7 +132,7 @@ impl Scoring {
 pub struct PromptRecord {
     /// The digest of the prompt and its reference: a different one means that it was edited.
     pub input: Digest,
-    /// What was asked.
+    /// The prompt.
     pub prompt: KeptText,
     /// An answer that is known to be good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -148,10 +149,10 @@ pub struct PromptRecord {
 pub struct GradedSample {
     /// What the candidate answered.
     pub candidate: Answered,
-    /// The answer that it was graded next to.
+    /// The answer that the candidate's answer was graded next to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Answered>,
-    /// Which repeat of the report of the base that answer is, from 1; missing if the baseline was run.
+    /// The repeat in the report of the base from which that answer comes, from 1; missing if the baseline was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_repeat: Option<usize>,
     /// The grade of the candidate's answer.
@@ -208,7 +209,7 @@ pub struct Unscored {
     /// What went wrong with the judge, if the judge failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<UngradedCode>,
-    /// The same in words for people, with what was found.
+    /// The reason in words for people, with what was found.
     pub text: String,
 }
 
@@ -229,8 +230,8 @@ pub enum UnscoredCode {
     /// The change edits the prompt together with its reference, so that neither reference tells how the answers of the
     /// two sides compare.
     ReferenceEdited,
-    /// There is no answer of a base to grade it next to: the prompt is new, or there is no base. Such a
-    /// sample counts neither as scored nor as an error.
+    /// There is no answer of a base to grade the candidate's answer next to: the prompt is new, or there is no base.
+    /// Such a sample counts neither as scored nor as an error.
     NoBaseline,
 }
 

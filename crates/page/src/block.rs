@@ -134,7 +134,7 @@ impl From<Phrase> for TableCell {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It did what was expected.
+    /// The part did what was expected.
     Expected,
     /// The item did not behave as expected.
     Against,
@@ -144,7 +144,7 @@ pub enum Status {
     Apart,
     /// The item failed, so its behaviour is not known.
     Failed,
-    /// It was not run.
+    /// The part was not run.
     NotRun,
 }
 

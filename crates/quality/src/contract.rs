@@ -53,7 +53,7 @@ pub(super) struct RuleKeys {
     /// How many characters the text, or how many entries the array or the object, may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) length: Option<Length>,
-    /// Whether it must be there at all.
+    /// Whether the output must exist.
     #[serde(default = "yes")]
     pub(super) required: bool,
 }
@@ -62,7 +62,7 @@ const fn yes() -> bool {
     true
 }
 
-/// How long something may be.
+/// The allowed length of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Length {

@@ -50,7 +50,8 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
         let globs = globs_of(globs);
         let mut metric = of_cases(items, basis, &score, &|case| globs.is_match(case));
         metric.poor_below = Some(Band::REVIEW);
-        // The gate already counts these pairs.
+        // The gate already pairs the cells of the case scores, from which this mean is made, so this metric has no
+        // cells of its own.
         for case in metric.per_case.values_mut() {
             case.cells = Cells::default();
         }

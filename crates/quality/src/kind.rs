@@ -322,7 +322,7 @@ impl Probe for Watching<'_> {
         let is_answered = |item: &QualityItem| item.runs().any(|run| !run.failed);
         let ending = match self.is_rehearsal {
             true => Ending::DryRun,
-            // A section that is joined from shards ends in the same way.
+            // Only the answers of the cases decide the ending, as when the section is joined from shards.
             false if items.values().any(is_answered) => Ending::Complete,
             false => Ending::Failed,
         };

@@ -43,12 +43,12 @@ pub(crate) struct QualityBasis {
 pub(crate) struct UsagePointers {
     /// The tokens that were sent to models.
     pub input: String,
-    /// The tokens that models have answered.
+    /// The tokens of the answers of models.
     pub output: String,
     /// How many of these were of use. Without it: all tokens that models have answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub useful: Option<String>,
-    /// All tokens together. Without it: the sum of both.
+    /// All tokens together. Without it: the sum of `input` and `output`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<String>,
 }
@@ -75,7 +75,7 @@ pub(crate) struct CaseQuality {
     pub variants: BTreeMap<String, Vec<QualityIndicators>>,
 }
 
-/// What is kept of one invocation.
+/// The values that are stored for one invocation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct QualityIndicators {
     /// 1 if the output has the form that was agreed on, else 0.
@@ -93,7 +93,8 @@ pub(crate) struct QualityIndicators {
     /// What the pipeline says it has used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_counts: Option<TokenCounts>,
-    /// What is wrong with the output, or missing in it, one clause each. The words are not those of Kelvin.
+    /// What is wrong with the output, or missing in it, one clause each. The clauses may quote the output, so they are
+    /// not text of Kelvin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,
     /// Whether the pipeline left no output that can be read.
@@ -104,9 +105,9 @@ pub(crate) struct QualityIndicators {
 /// Tokens, as the pipeline tells them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct TokenCounts {
-    /// Sent to models.
+    /// Tokens that were sent to models.
     pub input: u64,
-    /// Answered by models.
+    /// Tokens of the answers of models.
     pub output: u64,
     /// The tokens of the answers that were of use, if the pipeline tells that.
     #[serde(default, skip_serializing_if = "Option::is_none")]

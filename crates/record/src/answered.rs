@@ -27,7 +27,8 @@ pub struct AnsweredItem<'a> {
     pub asked: Option<Cow<'a, str>>,
     /// The expected answer as a text for people; none if it is not known.
     pub expected: Option<Cow<'a, str>>,
-    /// Whether nothing but the answer of the base tells whether this answer is right: no label, no judge and no check.
+    /// Whether only a comparison with the answer of the base can judge this answer, because there is no label, no judge
+    /// and no check.
     pub is_only_compared: bool,
     /// The answers to the unchanged item.
     pub itself: Vec<Option<Answer>>,
@@ -138,16 +139,16 @@ pub struct Flip {
     pub item: String,
     /// What the answers ought to have done.
     pub ought: Ought,
-    /// In how many parts of the item the answer is that of `head`, although it ought to hold and was that of `base`, or
-    /// ought to move and did move on the base.
+    /// In how many parts of the item the answer flipped: on the head it is `head`, although it should have stayed
+    /// `base`, or should have moved and did move on the base.
     pub flipped: usize,
-    /// How many parts of the item ought to do the same, and were asked on both sides.
+    /// How many parts of the item have the same expectation and were asked on both sides.
     pub of: usize,
     /// One of the parts that flipped.
     pub part: String,
     /// The answer to that part that the base gives most often, as JSON.
     pub base: String,
-    /// The same of the head.
+    /// The answer to that part that the head gives most often, as JSON.
     pub head: String,
 }
 

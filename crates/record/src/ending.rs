@@ -30,7 +30,7 @@ impl fmt::Display for ComparedSide {
 pub enum Ending {
     /// Every invocation was made.
     Complete,
-    /// A signal, or a person who was asked, stopped it; what had finished is reported.
+    /// A signal, or a person who was asked, stopped the run; the report has what was finished.
     Interrupted,
     /// Inputs were written and nothing was run.
     DryRun,

@@ -100,7 +100,7 @@ fn is_stand_in(text: &str) -> bool {
 }
 
 /// How much of the texts that a pipeline has written is kept where others can read it: on the branch of reports and,
-/// with [`None`](Self::None), in everything that a workflow writes. Else the report of a run has them as they are.
+/// with [`None`](Self::None), in everything that a workflow writes. Otherwise the report of a run has them unchanged.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -111,7 +111,7 @@ pub enum KeptTexts {
     /// The first [`SHORT`](Self::SHORT) characters.
     #[default]
     Short,
-    /// As the report of the run has them.
+    /// The whole texts, as in the report of the run.
     Full,
 }
 

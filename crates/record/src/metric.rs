@@ -13,7 +13,7 @@ use kelvin_base::digest::Digest;
 use kelvin_base::stats;
 use kelvin_page::{Estimate, Spread, display};
 
-/// Which way is better.
+/// Whether a higher or a lower value is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -30,7 +30,7 @@ pub enum Unit {
     /// A part of a whole, or the mean of values from 0 to 1.
     #[default]
     Share,
-    /// Points on a scale that the metric brings along.
+    /// Points on a scale that the metric defines.
     Score,
     /// One quantity as a multiple of another.
     Ratio,
@@ -111,12 +111,12 @@ pub struct Metric {
     /// What the value counts.
     #[serde(default)]
     pub unit: Unit,
-    /// Which values it can have.
+    /// The possible values.
     #[serde(default, skip_serializing_if = "Range::is_open")]
     pub range: Range,
-    /// Which way is better.
+    /// Whether a higher or a lower value is better.
     pub direction: Direction,
-    /// The group of figures that it belongs to, such as `evidence` or, for one kind of perturbation,
+    /// The group of figures to which the metric belongs, such as `evidence` or, for one kind of perturbation,
     /// `evidence.invariance`. Empty if the report does not say it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub family: String,
@@ -132,12 +132,12 @@ pub struct Metric {
     /// a large change of one case is no sign that the case broke.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_rank: bool,
-    /// Whether it says how often the probe got no answer, and nothing of what was answered. The gate
-    /// never takes a missing answer for a wrong one.
+    /// Whether the metric only counts missing answers, whatever the other answers are. The gate never takes a missing
+    /// answer for a wrong one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_failure_rate: bool,
-    /// Whether the configuration demands it of every item: an item that does not meet it any more is broken, however
-    /// little the mean changes.
+    /// Whether the configuration requires of every item that it meets the metric: an item that no longer does is
+    /// broken, however little the mean changes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_declared: bool,
     /// The largest probability of chance at which a drop between single runs of both sides counts as a regression.
@@ -148,10 +148,10 @@ pub struct Metric {
     /// either can be repeated without the other. It is known while the probe runs, and not stored.
     #[serde(skip)]
     pub crosses: Crosses,
-    /// Below this a value is poor, whatever it was before. Missing if the metric has no such bound.
+    /// A value below this is poor, whatever the value of the base is. Missing if the metric has no such bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poor_below: Option<f64>,
-    /// The same per case, if that is meaningful.
+    /// The value and the samples of each case, if the metric has values by case.
     #[serde(default, skip_serializing_if = "SharedMap::is_empty")]
     pub per_case: SharedMap<CaseValue>,
 }
@@ -172,12 +172,12 @@ impl PartialEq for Crosses {
 pub struct CaseValue {
     /// The mean over the samples of the case; null if it has none.
     pub value: Option<f64>,
-    /// How many samples.
+    /// The number of samples of the case.
     pub n: usize,
     /// The mean of each repeat, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<Option<f64>>,
-    /// The samples by variant, for gated metrics: what the gate pairs.
+    /// The samples by variant, for gated metrics: the gate pairs them with those of the other side.
     #[serde(default, skip_serializing_if = "Cells::is_empty")]
     pub cells: Cells,
 }

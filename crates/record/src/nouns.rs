@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 /// What one item of a probe is called, and what several are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Nouns {
-    /// One of them.
+    /// The word for one item.
     pub item: Cow<'static, str>,
-    /// Several of them.
+    /// The word for several items.
     pub items: Cow<'static, str>,
 }
 

@@ -76,8 +76,8 @@ impl Wanted {
         }
     }
 
-    /// The number of calls that are missing compared with `there`, for an item with this many variants. `made`: how
-    /// often a single variant was run.
+    /// The number of calls that an item with this many variants still needs after it was run as often as `there` says.
+    /// `made`: how often a single variant was run.
     pub fn missing(&self, there: Repeats, variants: usize, made: impl Fn(&str) -> usize) -> usize {
         let single = self.single.iter().map(|(name, wanted)| {
             let made = made(name).max(self.variants);
@@ -92,7 +92,7 @@ impl Wanted {
 }
 
 impl Repeats {
-    /// The same number for every input.
+    /// Repeats with the same number of runs for the item itself and for its variants.
     pub const fn of_all(runs: usize) -> Self {
         Self {
             input: runs,
@@ -109,7 +109,7 @@ impl Repeats {
         }
     }
 
-    /// The number of calls that are missing compared with `there`, for an item with this many variants.
+    /// The number of calls that an item with this many variants still needs after it was run as often as `there` says.
     pub const fn missing(self, there: Self, variants: usize) -> usize {
         self.input.saturating_sub(there.input)
             + variants * self.variants.saturating_sub(there.variants)
@@ -125,8 +125,8 @@ pub const RUNS_OF_THE_SUITE: usize = 3;
 pub struct Listing {
     /// The number of invocations, by their purpose.
     pub invocations: BTreeMap<&'static str, usize>,
-    /// How many more invocations the re-runs of a side may make, in addition to [`RUNS_OF_THE_SUITE`] times all of
-    /// these.
+    /// How many more invocations the re-runs of a side may make, in addition to [`RUNS_OF_THE_SUITE`] times all listed
+    /// invocations.
     #[serde(skip)]
     pub more_reruns: usize,
     /// The turns of conversations after the first turn of each invocation: the rate limit counts every turn as a start.

@@ -32,7 +32,7 @@ pub struct ScoredInvocation {
 pub struct CheckSaid {
     /// The outcome: `passed`, `failed`, `error` or `skipped`.
     pub outcome: &'static str,
-    /// The score, from 0 to 1; none if there is none.
+    /// The score, from 0 to 1; none if the invocation has no score.
     pub score: Option<f64>,
 }
 

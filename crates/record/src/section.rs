@@ -12,8 +12,8 @@ use crate::{Ending, KeptTexts, Nouns, RUNS_OF_THE_SUITE, Repeats, SharedMap};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 
-/// What the items of a probe and its command were; two sections are comparable as far as these agree. A digest is
-/// missing if the items are those of the other probes, and in a report of another tool.
+/// The digests of the items of a probe and of its command; two sections are comparable as far as these agree. A digest
+/// is missing if the items are those of the other probes, and in a report of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SectionFingerprint {
     /// Every item that is configured, with its content, whether this run measured it or not.
@@ -24,15 +24,15 @@ pub struct SectionFingerprint {
     pub command: Option<Digest>,
 }
 
-/// The part of a report that belongs to one probe. `B` is what turns the records into figures, `I` is
-/// the record of an item.
+/// The part of a report that belongs to one probe. `B` has the data besides the records that the figures depend on, `I`
+/// is the record of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Section<B, I> {
     /// Whether the probe came to its end.
     pub ending: Ending,
-    /// What was measured.
+    /// The digests of the items and of the command that were measured.
     pub fingerprint: SectionFingerprint,
-    /// What its figures depend on besides the records.
+    /// The data besides the records that the figures depend on.
     pub basis: B,
     /// The record of every item that this run looked at, by its id.
     pub items: SharedMap<I>,
@@ -190,7 +190,7 @@ pub trait AnySection: fmt::Debug + Send + Sync {
     /// A copy.
     fn boxed(&self) -> Box<dyn AnySection>;
 
-    /// Whether both are the same.
+    /// Whether this section and the other one are equal.
     fn equals(&self, other: &dyn AnySection) -> bool;
 
     /// The section for the probe's own kind, which knows its type.

@@ -58,7 +58,8 @@ pub struct BaselineSettings {
     /// How far a gated metric may drop against the anchor.
     #[schemars(range(min = 0, max = 2))]
     pub max_drift: f64,
-    /// What a larger drop against the anchor does. With `fail`, it also warns if the anchor cannot be obtained.
+    /// Whether the gate fails or warns if a metric dropped by more than `max_drift` since the anchor. With `fail`, the
+    /// gate also warns if the anchor cannot be obtained.
     pub on_drift: FailOrWarn,
     /// Whether the gate fails if there is no baseline at all.
     pub require: bool,
@@ -147,15 +148,15 @@ pub struct GateSettings {
     pub answers: AnswersRule,
     /// A drop that the noise may explain: `auto` fails if no case was run again.
     pub on_suspected: OnSuspected,
-    /// A case that broke completely while the mean hides it.
+    /// The effect of a case that broke completely although the mean hides this.
     pub on_broken_case: FailOrWarn,
-    /// A gated metric that could not be measured.
+    /// The effect of a gated metric that could not be measured.
     pub on_unmeasured: FailOrWarn,
     /// The share of a metric's cells, in all and of each governing type, that may be lost.
     #[schemars(range(min = 0, max = 1))]
     pub max_missing: f64,
-    /// Cases that were edited so that less than half of a metric, or fewer than 5 cases, can be
-    /// paired with the base.
+    /// The effect of edited cases, if so many were edited that less than half of a metric, or fewer than 5 cases, can
+    /// be paired with the base.
     pub on_edited: FailOrWarn,
     /// Whether the pipeline always gives the same answer to the same input, so that one run is enough.
     pub deterministic: bool,
@@ -227,7 +228,7 @@ pub struct MetricRule {
     pub min: Option<f64>,
 }
 
-/// What a drop of a metric does.
+/// The effect of a drop of a metric on the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -254,7 +255,7 @@ pub enum GateRule {
     Threshold,
 }
 
-/// What a suspected drop does.
+/// The effect of a suspected drop on the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -301,11 +302,11 @@ pub struct Budget {
     /// How often an input of the head may be run in all; 1 means never again.
     #[schemars(range(max = 100))]
     pub head_repeats: NonZeroUsize,
-    /// How many further invocations, of both sides together. Without it: three times what running every case
-    /// once takes, for each side that can be run again; for the results of an evaluator six times its samples.
+    /// The largest number of additional invocations, of both sides together. Without it: three times what running every
+    /// case once takes, for each side that can be run again; for the results of an evaluator six times its samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<usize>,
-    /// How many minutes. Without it: as many as those invocations take.
+    /// The longest time of these invocations, in minutes. Without it: as many as those invocations take.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10_080))]
     pub minutes: Option<f64>,

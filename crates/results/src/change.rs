@@ -25,7 +25,7 @@ pub struct ResultsChange {
 pub struct SuiteChange {
     /// How many cases the base has.
     pub base: usize,
-    /// What the evaluator calls them.
+    /// The words of the evaluator for its cases.
     #[serde(default)]
     pub nouns: Nouns,
     /// The cases that are scored in another way.

@@ -13,11 +13,12 @@ pub struct Columns {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub case: Option<String>,
-    /// What the pipeline is asked. A case whose input differs from that of the base was edited.
+    /// The columns with what the pipeline is asked. A case whose input differs from that of the base was edited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
     pub input: Vec<String>,
-    /// What a sample is scored against; a case that is scored in another way than on the base was edited.
+    /// The columns with what a sample is scored against; a case that is scored in another way than on the base was
+    /// edited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
     pub expected: Vec<String>,
@@ -29,7 +30,7 @@ pub struct Columns {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub repeat: Option<String>,
-    /// Why a sample has no score. A row with a text here is an error, and no failure.
+    /// The column that says why a sample has no score. A row with a text here is an error, and no failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub error: Option<String>,

@@ -57,8 +57,9 @@ pub struct SuiteSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub file: Option<String>,
-    /// The command that runs some cases again, with `{cases_regex}` or `{cases_file}`, and `{output}`. Without it, the gate
-    /// runs the whole suite again to look at some cases; the plugin of pytest runs those alone by itself.
+    /// The command that runs some cases again, with `{cases_regex}` or `{cases_file}`, and `{output}`. Without it, the
+    /// gate runs the whole suite again to look at some cases; the plugin of pytest needs no such command to run only
+    /// these cases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub rerun: Option<String>,
@@ -77,10 +78,10 @@ pub struct SuiteSettings {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
     pub gate: Vec<String>,
-    /// Which columns of a table hold what.
+    /// Which columns of a table have the case, the input, the scores and other data.
     #[serde(default, skip_serializing_if = "Columns::is_default")]
     pub columns: Columns,
-    /// What is known of single metrics, by name.
+    /// The properties of single metrics, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, MetricKeys>,
     /// The share of the cases of the base that may be missing. With more of them the verdict stays open.
@@ -125,7 +126,7 @@ impl SuiteSettings {
     }
 }
 
-/// What is known of one metric.
+/// The properties of one metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricKeys {
@@ -133,7 +134,7 @@ pub struct MetricKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub column: Option<String>,
-    /// Which way is better. It is needed for a gated metric if the format does not say it.
+    /// Whether a higher or a lower value is better. It is needed for a gated metric if the format does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Direction>,
     /// How far the metric may drop, in its own unit.
@@ -474,7 +475,8 @@ impl ProbeSettings for ResultsSettings {
     }
 
     fn evaluators(&self) -> Vec<&str> {
-        // What is scored apart is scored by the base as well.
+        // An evaluator whose answers are scored by a separate command is left out: the command of the base scores them
+        // too, so an edit of the evaluator cannot hide a drop.
         let suites = self.suites.iter();
         let whole = suites.filter(|suite| suite.keys.rescore.is_none());
         whole

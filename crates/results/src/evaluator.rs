@@ -423,7 +423,7 @@ fn only_file(path: &Path) -> Result<PathBuf, String> {
     files.sort();
     match files.as_slice() {
         [file] => Ok(file.clone()),
-        // A format with several files is a folder.
+        // A format that consists of several files is read from their folder.
         _ => Ok(path.to_path_buf()),
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn figures(section: &ResultsSection) -> BTreeMap<String, Metric> {
                 None => Unit::Other,
             };
             if unit != Unit::Share {
-                // The interval would be one for values from 0 to 1.
+                // The interval is made for values from 0 to 1, so it does not fit this metric.
                 figure.interval = None;
             }
             figure = figure.counts_in(unit, Range { low, high });

@@ -49,7 +49,7 @@ pub struct SuiteBasis {
     /// The cases that are not gated.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub flaky: BTreeSet<String>,
-    /// Since when each of them is declared, as far as the history of the configuration tells it.
+    /// Since when each flaky case is declared as flaky, as far as the history of the configuration shows it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flaky_since: BTreeMap<String, FlakySince>,
     /// Whether only some of the cases were wanted.
@@ -73,10 +73,10 @@ impl SuiteBasis {
     }
 }
 
-/// What is known of one metric.
+/// The properties of one metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricBasis {
-    /// What the format says of it, or the configuration.
+    /// The properties that the format or the configuration gives.
     #[serde(flatten)]
     pub kind: MetricKind,
     /// Whether the gate looks at it.
@@ -100,13 +100,13 @@ pub struct ResultRecord {
     /// The digest of the input, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Digest>,
-    /// The digest of what scores it, if the file has it.
+    /// The digest of everything that determines the score of the case, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scoring: Option<Digest>,
-    /// What was asked.
+    /// The input of the case, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<KeptText>,
-    /// What was expected.
+    /// The expected answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<KeptText>,
     /// The results, one for each repeat.
@@ -129,7 +129,7 @@ pub struct ResultSample {
     /// Why there is no score. Such a sample is an error, and no failure of the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<KeptText>,
-    /// What was answered.
+    /// The answer of the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<KeptText>,
 }
@@ -150,8 +150,8 @@ impl Item for ResultRecord {
         Repeats::of_all(self.samples.len())
     }
 
-    /// Twice as many as elsewhere: a case only has a few samples that pass or fail, so more of them are needed to show
-    /// a drop that is spread over a suite. Once that is certain, no more samples are run.
+    /// The limit for re-runs is twice that of other probes: a case only has a few samples that pass or fail, so more of
+    /// them are needed to show a drop that is spread over a suite. Once the drop is certain, no more samples are run.
     fn reruns(&self) -> usize {
         2 * RUNS_OF_THE_SUITE * self.samples.len()
     }

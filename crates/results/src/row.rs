@@ -46,7 +46,8 @@ pub struct MetricKind {
     /// Whether every score is a pass (1) or a failure (0).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub yes_no: bool,
-    /// Which way is better; missing if the format does not say it. Such a metric has to be declared to be gated.
+    /// Whether a higher or a lower value is better; missing if the format does not say it. Such a metric has to be
+    /// declared to be gated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Direction>,
 }

@@ -170,7 +170,8 @@ fn of_answers(answers: bool) -> [Measure; 6] {
         "answered_rate",
         "no query that should be answered has an answer",
         move |labels, run| {
-            // A run without an answer has not answered, unless the pipeline only searches.
+            // A search has no answers, so the rate does not apply to it; for any other pipeline, a run without an
+            // answer counts as not answered.
             let is_asked = labels.wants_an_answer() && answers && run.ran();
             let is_grounded = run.answer.as_ref().is_some_and(|answer| answer.grounded);
             is_asked.then(|| f64::from(u8::from(is_grounded)))

@@ -15,7 +15,7 @@ use kelvin_record::{Item, KeptText, KeptTexts, Repeats, Section, fitted};
 /// The data of this probe in a report.
 pub type RetrievalSection = Section<StoredBasis, QueryRecord>;
 
-/// What turns the records of queries into figures.
+/// The data besides the records from which the figures of the queries are computed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoredBasis {
     /// How the figures are made.
@@ -118,18 +118,18 @@ pub struct QueryRecord {
     /// The folder of its inputs and outputs, relative to the report; missing if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// What is known of it.
+    /// What the golden set says about the query.
     pub labels: Labels,
     /// The titles of what is expected, or the beginnings of its texts, by the name that people see; as far as the
     /// corpus has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expected_titles: BTreeMap<String, String>,
-    /// What came back; one a repeat.
+    /// The results of the query, one for each repeat.
     #[serde(deserialize_with = "fitted")]
     pub runs: Vec<Retrieved>,
 }
 
-/// What is known of a query.
+/// What the golden set says about a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Labels {
     /// Whether chunks are expected: counts in `success` and `mrr`.
@@ -211,19 +211,19 @@ pub struct Span {
     /// The document; if it is missing in a hit, the document of the hit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doc_id: String,
-    /// Where it begins.
+    /// The position in the document where the part begins.
     pub start: u64,
-    /// Where it ends; not less than `start`.
+    /// The position in the document where the part ends; not less than `start`.
     pub end: u64,
 }
 
-/// What came back for a query.
+/// The result of a query in one repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Retrieved {
-    /// Whether the run has nothing for this query.
+    /// Whether the run has no result for this query.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
-    /// Why there is nothing.
+    /// Why there is no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<Failure>>,
     /// How many hits there were.
@@ -347,17 +347,17 @@ pub struct Hit {
     pub spans: Vec<Span>,
 }
 
-/// What there is to judge of an answer.
+/// The parts of an answer that are judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AnswerRecord {
-    /// Whether it claims to rest on what was found; false is a refusal.
+    /// Whether the answer claims to use the hits; false means a refusal.
     pub grounded: bool,
     /// Its text. The digest is that of the text with every run of white space as one space: other line breaks do not
     /// make it another answer.
     pub text: KeptText,
     /// How many citations it has.
     pub citations: usize,
-    /// The first distinct citations, by what they name.
+    /// The first citations, each target once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cited: Vec<Cited>,
     /// The citations that lead nowhere.

@@ -164,7 +164,7 @@ impl Outcome {
 pub enum AnswerSource {
     /// The pipeline was called.
     Called,
-    /// It was in the cache.
+    /// The answer was in the cache.
     Cached,
     /// The answer was in the journal of an interrupted run.
     Resumed,

@@ -131,7 +131,8 @@ pub(in crate::check) fn settle(
 ) -> Result<(), Error> {
     approval.comment = Some(notice.url.clone());
     approval.asked_at = Some(of_seconds(notice.at));
-    // The decision is about everything that the request asked; the metrics measured since are a part of that.
+    // The decision covers all regressions of the request that people saw; the regressions that were measured since then
+    // are among these.
     approval.id = notice.id();
     let number = desk.request.number;
     let mut facts = Facts {

@@ -30,7 +30,7 @@ pub(super) struct Calls<'a> {
 pub(super) struct TrialCalls {
     pub(super) cost: Cost,
     pub(super) notices: Vec<String>,
-    /// A signal, or a change of the files, stopped the calls.
+    /// Whether a signal, or a change of the files, stopped the calls.
     pub(super) is_stopped: bool,
     /// The first text of each reason for having no grade.
     pub(super) first_reasons: BTreeMap<String, String>,

@@ -71,7 +71,7 @@ pub(crate) struct CiRequest<'a> {
     pub(crate) check_run: bool,
     /// Whether the report is uploaded as an artifact.
     pub(crate) upload: bool,
-    /// Prints what would be posted and posts nothing.
+    /// Whether the comment is only printed and nothing is posted.
     pub(crate) dry_run: bool,
     /// The token.
     pub(crate) token: Option<String>,
@@ -115,7 +115,7 @@ pub(crate) fn ci(
         surfaces: surfaces(request, client.as_deref()),
     };
     job.hint.asked.clone_from(&request.gate.hint.asked);
-    // Such a run is treated like a run of a fork, whose token cannot write either.
+    // A run that leaves its result to `post/` is treated like a run of a fork, whose token cannot write either.
     job.context.leaves_it =
         request.later && (job.context.pull_request.is_some() || job.context.may_save());
     job.context.read_only |= job.context.leaves_it;
@@ -141,7 +141,7 @@ pub(crate) fn ci(
         }
     };
     if let (Some(judgement), Some(client), false) = (&mut judgement, &client, request.dry_run) {
-        // This is done before the first publication, so that every text says where to approve, and until when.
+        // People are asked before the first publication, so that every text says where to approve, and until when.
         let asked = match context.read_only {
             // Without write access, the run leaves the request for approval to `post/`.
             true => Ok(()),

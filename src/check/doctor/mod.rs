@@ -29,10 +29,10 @@ pub(crate) enum NeedStatus {
     Missing,
 }
 
-/// One thing that was checked.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct DoctorFinding {
-    /// The name of the thing that was checked, in a word.
+    /// The subject of the check, in a word.
     pub(crate) subject: &'static str,
     /// Its state.
     pub(crate) status: NeedStatus,
@@ -110,7 +110,7 @@ pub(crate) struct DoctorSurroundings {
     pub(crate) payload: Option<PathBuf>,
     /// Whether there is a token.
     pub(crate) token: bool,
-    /// Whether this runs in the container of the action, which has only its own programs.
+    /// Whether the doctor runs in the container of the action, where only the programs of its image exist.
     pub(crate) in_container: bool,
     /// Whether a check run is wanted.
     pub(crate) check_run: bool,

@@ -66,7 +66,7 @@ pub(super) fn each_value(
             ))
             .help("write one request a line, as the file exporter of the collector does"));
         }
-        // If its line break stayed, a truncated text would look as if it contained a line break.
+        // If a line kept its line break, a truncated text would look as if it contained a line break.
         line.truncate(line.trim_ascii_end().len());
         if line.is_empty() {
             continue;

@@ -156,7 +156,7 @@ impl ReviewList {
             writeln!(out)?;
         }
         if !self.unread.is_empty() {
-            /// How many are named at most: a file of another format has one in each line.
+            /// How many parts without a case are named at most: a file of another format has such a part in each line.
             const NAMED: usize = 20;
             writeln!(
                 out,
@@ -229,7 +229,7 @@ impl ReviewList {
                 .iter()
                 .flat_map(|case| case.fields.iter().filter(|(_, value)| value.is_string()));
             let names: BTreeSet<String> = texts.map(|(key, _)| unit_type(key)).collect();
-            // If there are several, a person has to choose.
+            // If several types are possible, none is suggested, and a person has to choose.
             types.extend(names.into_iter().filter(|name| !name.is_empty()));
             types.truncate(usize::from(types.len() == 1));
         }

@@ -10,8 +10,8 @@ use kelvin_page::counted;
 /// How many items are measured if each of them is independent of the others.
 const ITEMS: usize = 3;
 
-/// How many seconds the first report may take, judging by the time of the trial call. It applies if cases exchange
-/// units with each other: the more of them are measured, the more can be said.
+/// How many seconds the first report may take, judging by the time of the trial call. This limit applies if cases
+/// exchange units with each other: then the more cases are measured, the more the report shows.
 const SECONDS: f64 = 60.0;
 
 /// Asks whether the first items should be measured now. `seconds` is the time of one call, if one was made. Returns

@@ -197,7 +197,7 @@ pub(super) fn failed(case: &str, failure: &Failure) -> anyhow::Error {
     )
 }
 
-/// The end of a long text that is left out.
+/// Which end of a long text is left out.
 enum End {
     Head,
     Tail,

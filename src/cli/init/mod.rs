@@ -82,8 +82,8 @@ pub(super) struct InitArgs {
     /// Writes no workflows.
     #[arg(long)]
     no_workflow: bool,
-    /// Asks nothing. What no flag says is found out by a run of the pipeline on the first case; what cannot be found
-    /// out is listed.
+    /// Asks nothing. A run of the pipeline on the first case finds out what no flag says; if something cannot be found
+    /// out, it is listed.
     #[arg(long, short)]
     yes: bool,
     /// Overwrites files that are there already.

@@ -48,7 +48,7 @@ pub(crate) struct ChecksSettings {
     pub(super) invariants: Vec<Invariant>,
     /// The invariants that a judge grades.
     pub(super) judged: Vec<JudgedCheck>,
-    /// How the figures are made.
+    /// The settings besides the records from which the figures are computed.
     pub(super) basis: ChecksBasis,
     /// How often every scenario is run: more often than there are replicas if the scenario belongs to a base.
     pub(super) runs: usize,
@@ -486,7 +486,8 @@ fn misplaced(run: &str, root: &Path, template: Option<&Path>) -> Option<String> 
 }
 
 impl ProbeSettings for ChecksSettings {
-    /// Adds the checks, how they are scored, and the parameters with which scenarios are run.
+    /// Adds to the fields of the digest the checks, how they are scored, and the parameters with which scenarios are
+    /// run.
     fn measured(&self, fields: Fields) -> Fields {
         fields.field("checks", Value::Object(self.written.clone()).to_string())
     }

@@ -21,7 +21,7 @@ pub(crate) enum CheckKeys {
     FileAbsent(FileKeys),
     /// A file has a text, lacks another one, matches a pattern.
     FileContent(FileContentKeys),
-    /// A program of your own says whether it holds.
+    /// A program of your own says whether the invariant holds.
     Custom(CustomKeys),
     /// The output contains a text.
     Contains(ContainsKeys),
@@ -43,7 +43,7 @@ pub(crate) enum CheckKeys {
     Sql(SqlKeys),
     /// A judge grades, by criteria, what the pipeline left.
     LlmAsJudge(LlmAsJudgeKeys),
-    /// What a mocked server was asked.
+    /// The requests that a mocked server got meet conditions.
     HttpMockAssertions(HttpMockAssertionsKeys),
 }
 

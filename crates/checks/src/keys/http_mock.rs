@@ -12,10 +12,10 @@ use super::given;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HttpMockKeys {
-    /// What it answers: the first route that fits counts.
+    /// The answers of the server: the first route that fits counts.
     #[serde(default)]
     pub(crate) routes: Vec<RouteKeys>,
-    /// What it answers if no route fits.
+    /// The answer of the server if no route fits.
     #[serde(default)]
     pub(crate) default_response: DefaultKeys,
     /// Whether requests are kept for `http_mock_assertions` and written to the audit log.

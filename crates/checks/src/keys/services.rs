@@ -59,7 +59,7 @@ pub(crate) enum Isolation {
     Serial,
 }
 
-/// What tells that a server is ready: one of the three.
+/// What tells that a server is ready: one of the three keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ReadyKeys {

@@ -42,8 +42,9 @@ pub(super) struct Cuts {
     pub(super) problems: Vec<DocumentProblem>,
 }
 
-/// Closes every block that a blank line and a heading can close. A block that stays open would swallow every unit that
-/// a perturbation puts after it.
+/// The end of the copy that is parsed: a blank line and a heading, which together close every block that they can
+/// close. If this heading is not found, a block is still open, and it would swallow every unit that a perturbation puts
+/// after it.
 const PROBE: &str = "\n\n## probe\n";
 const PROBE_HASHES: usize = 2;
 

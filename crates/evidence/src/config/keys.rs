@@ -95,7 +95,7 @@ pub(super) struct RecordKeys {
 pub(super) enum UnitSource {
     /// The place alone.
     Place(#[schemars(length(min = 1))] String),
-    /// The place, and what may be done with it.
+    /// The place, and whether the units there may change their order.
     Declared(DeclaredUnits),
 }
 
@@ -109,7 +109,7 @@ impl UnitSource {
     }
 }
 
-/// Where the units of a type stand in a record, and what may be done with them.
+/// Where the units of a type stand in a record, and whether they may change their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DeclaredUnits {

@@ -260,7 +260,7 @@ impl Configure for EvidenceKind {
 }
 
 impl ProbeSettings for EvidenceSettings {
-    /// Adds which variants are made and how decisions are compared.
+    /// Adds to the fields of the digest which variants are made and how decisions are compared.
     fn measured(&self, fields: Fields) -> Fields {
         let kinds = &self.perturbations;
         let counts = kinds.variants;

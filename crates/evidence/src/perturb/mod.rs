@@ -101,7 +101,8 @@ pub enum Relation {
     Invariance,
     /// The governing evidence has changed, so the decision ought to change.
     Sensitivity,
-    /// It is not known what the decision ought to do: what it does shows what the pipeline reads.
+    /// It is not known whether the decision ought to change; whether it changes shows which evidence the pipeline
+    /// reads.
     Observation,
 }
 
@@ -374,7 +375,8 @@ impl Proposal {
 /// A variant that will be run. It contains the pieces but not the text; [`Variant::render`] makes the text.
 #[derive(Debug)]
 pub struct Variant {
-    /// Unique within the case, and a folder name: `reorder-01`, `swap-gate_rule-02`.
+    /// The id of the variant, unique within the case; it is also the name of its folder: `reorder-01`,
+    /// `swap-gate_rule-02`.
     pub id: Arc<str>,
     /// The name of the kind.
     pub kind: &'static str,
@@ -425,7 +427,7 @@ pub struct Added {
 pub struct Plan {
     /// The variants, sorted by the registry and by their numbers.
     pub variants: Vec<Variant>,
-    /// The notices about this case; each names it.
+    /// The notices about this case; each notice names the case.
     pub notices: Vec<Notice>,
 }
 

@@ -134,7 +134,7 @@ pub(super) mod steps {
         STEPS.set(STEPS.get() + 1);
     }
 
-    /// What this thread has counted since it was last asked.
+    /// Returns how many points this thread has counted since the last call of this function.
     pub(in super::super) fn take() -> u64 {
         STEPS.replace(0)
     }

@@ -20,27 +20,28 @@ pub use rules::{Rights, Rules};
 /// What became of a request for approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
-    /// In one word.
+    /// The state of the request, in one word.
     pub state: State,
-    /// Tells this request from every other one.
+    /// The id that tells this request apart from all others.
     pub id: String,
-    /// What somebody has to decide about.
+    /// The commits and the regressions that somebody has to decide about.
     pub request: Request,
-    /// Where it was asked; null if there is no pull request to ask on.
+    /// The pull request and the run in which the request was made; null if there is no pull request.
     pub origin: Option<Origin>,
     /// Who may decide and how, as the base branch says.
     pub rules: Rules,
-    /// When it was asked, by GitHub's time; null if it was not asked yet.
+    /// When the request was published, by GitHub's time; null if it was not published yet.
     pub asked_at: Option<String>,
     /// Until when somebody may decide.
     pub deadline: Option<String>,
-    /// The comment that asks.
+    /// The address of the comment that asks for the decision.
     pub comment: Option<String>,
     /// Who decided.
     pub decision: Option<Decided>,
-    /// What was said and does not count, and why; in sentences.
+    /// The approvals and rejections that do not count, each with the reason; in sentences.
     pub ignored: Vec<String>,
-    /// What GitHub could not be asked; in sentences. Nothing that depends on it is approved then.
+    /// The facts that GitHub did not tell, each with the reason; in sentences. A decision that depends on such a fact
+    /// does not count as an approval.
     pub unknown: Vec<String>,
     /// The version to go back to: what the change was compared with.
     pub last_good: String,
@@ -74,13 +75,13 @@ impl State {
 /// A decision that counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Decided {
-    /// Who, by the name on GitHub.
+    /// The person who decided, by the name on GitHub.
     pub by: String,
-    /// `comment` or `label`.
+    /// How the person decided: `comment` or `label`.
     pub way: String,
-    /// When, by GitHub's time.
+    /// When the person decided, by GitHub's time.
     pub at: String,
-    /// Why; empty for a label.
+    /// The reason that the person gave; empty for a label.
     pub reason: String,
 }
 

@@ -27,13 +27,14 @@ pub struct Regressed {
     /// The metric on the head, to four decimals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<f64>,
-    /// How far it fell, to four decimals.
+    /// How far the metric fell, to four decimals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop: Option<f64>,
-    /// How much further it may fall when the same commit is measured again: such a fall is no regression for the gate.
+    /// How much further the metric may fall when the same commit is measured again: the gate does not count such a fall
+    /// as another regression.
     pub within: f64,
-    /// Whether the gate only suspects it: a drop beyond the limit that noise may explain, or that another type of
-    /// evidence may have caused. Whoever approves it has seen how far it fell.
+    /// Whether the gate only suspects the regression: a drop beyond the limit that noise may explain, or that another
+    /// type of evidence may have caused. Whoever approves it sees how far the metric fell.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspected: bool,
 }
@@ -96,7 +97,8 @@ pub fn regressed(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regress
                     suspected: false,
                 }));
             }
-            // An answer other than the approved one counts as another case; a missing answer is unknown.
+            // The regression names both answers, so an approval does not cover a third answer. A missing answer is
+            // unknown and cannot be approved.
             (ReasonCode::OtherAnswers, _) if verdict.answers.values().all(|all| all.gone == 0) => {
                 for (probe, changed) in &verdict.answers {
                     if changed.other > MOST {

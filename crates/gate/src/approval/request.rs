@@ -16,7 +16,7 @@ pub(super) const ID: usize = 12;
 /// The maximum length of the hidden line; a comment also needs space for its text.
 const MOST: usize = 40_000;
 
-/// What somebody is asked to decide about. Whoever decides decides about this and nothing else.
+/// The commits and the regressions that somebody is asked to decide about. A decision covers these and nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// The commit at the tip of the pull request.
@@ -36,14 +36,14 @@ pub struct Origin {
     pub key: String,
     /// The configuration, as the repository names it.
     pub config: String,
-    /// The run that asked, which is run again once somebody has decided.
+    /// The workflow run that made the request; it is run again once somebody has decided.
     pub run: u64,
     /// Its attempt.
     pub attempt: u64,
 }
 
 impl Origin {
-    /// Whether both belong to the same configuration file: two files may have the same configuration name.
+    /// Whether two requests belong to the same configuration file: two files may have the same configuration name.
     pub fn is_of(&self, other: &Self) -> bool {
         self.key == other.key && self.config == other.config
     }
@@ -85,8 +85,8 @@ impl Request {
         }
     }
 
-    /// Whether a decision about this request also covers the current findings. `base`: whether the base has to be the
-    /// same; after the merge it is another one.
+    /// Whether a decision about this request also covers the current findings. `base`: whether the commit of the base
+    /// has to be the same; after a merge the base is another commit.
     pub fn covers(&self, now: &Self, base: bool) -> bool {
         self.head == now.head
             && (!base || self.base == now.base)

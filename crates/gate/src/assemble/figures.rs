@@ -38,7 +38,8 @@ impl Assembly<'_> {
                 .map(|(name, _)| *name)
                 .collect(),
         };
-        // A metric that is decided by its swaps, or that is only shown, has no look but can still be compared.
+        // A metric that is judged by its swaps, or that is only shown, has no look, but its two values can still be
+        // compared.
         let is_looked_at = self.decisions.contains_key(id) || self.incomparable.is_some();
         let common = match look {
             Some(look) => Some((look.base, look.head)),

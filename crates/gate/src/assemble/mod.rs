@@ -305,9 +305,10 @@ impl Assembly<'_> {
         }
     }
 
-    /// A reason for each metric that new items fail. An item that fails several is told once: by the answer that it did
-    /// not get, by what is demanded of every item, or by what the gate looks at. How an item changes with its variants
-    /// says nothing of it alone, so that metrics with variants are left out, unless they are demanded.
+    /// The warnings about new items that have the worst value, one for each metric. An item that fails several metrics
+    /// is reported only once: for a missing answer, else for a metric that the configuration requires of every item,
+    /// else for a gated metric. The value of a metric with variants says how an item reacts to a change, not whether
+    /// the item is right, so such a metric counts only if the configuration requires it.
     fn added_broken(&self) -> Vec<Reason> {
         let has_variants = |pair: &MetricPair<'_>| {
             let mut cells = pair.cases.values().flat_map(|case| &*case.cells);
@@ -372,7 +373,8 @@ impl Assembly<'_> {
     }
 }
 
-/// The new items that have the worst value of a metric in every run. They have no base, so they fail nothing.
+/// The new items that have the worst value of a metric in every run. There is no base with which they could be
+/// compared, so they only lead to a warning.
 fn added_broken<'p>(pair: &'p MetricPair<'_>) -> impl Iterator<Item = &'p str> {
     let worst = match pair.direction {
         Direction::Higher => pair.range.low,

@@ -63,12 +63,12 @@ pub struct Demand {
     /// Whether the configuration requires the metric of every case: then one good run shows that the base met it.
     pub is_declared: bool,
     /// Whether the values come from ranks: a change from rank 1 to 2 halves a reciprocal rank, but the case is not
-    /// broken. A case counts as lost if it has the worst value, and that is never certain.
+    /// broken. With ranks, a run is bad only if it has the worst value, and no case counts as broken for certain.
     pub by_rank: bool,
 }
 
 impl Default for Demand {
-    /// A share without any requirement.
+    /// The demand for a metric that is a share from 0 to 1 and that the configuration does not require of every item.
     fn default() -> Self {
         Self {
             scale: 1.0,

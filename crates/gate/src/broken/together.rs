@@ -5,7 +5,7 @@
 //! exchanged between the sides in every way (a permutation test within the cases, which is valid for any noise, even if
 //! it differs from case to case). The observed evidence has to be larger than what chance produces. The evidence is the
 //! likelihood ratio of a suite in which one case is broken on average: each case is broken with probability 1 / N, and
-//! its own ratio is the e-value of the guard.
+//! its own ratio is the e-value by which a case that can be run again is judged.
 
 use super::{ALPHA, BAD, BadRuns, BrokenFinding, FEWEST_BASE_RUNS, UsualBreaks};
 use crate::look::{GUARD, PairedCase, pair};

@@ -16,8 +16,8 @@ pub struct AnswerPairs {
     pub types: Vec<(String, String)>,
     /// The items whose input is the same on both sides, by name.
     pub items: Vec<ItemAnswers>,
-    /// The items that the change edits and whose answers are judged by nothing but the answers of the base, which are to
-    /// other texts.
+    /// The items that the change edits and that have no label. The only answers to compare with are those of the base,
+    /// which are to other texts.
     pub edited: Vec<ItemAnswers>,
 }
 

@@ -1,4 +1,4 @@
-//! How much of a metric both sides measured, in cells: paired, lost and changed ones.
+//! How much of a metric both sides measured, counted in cells: paired, lost and turned over.
 //!
 //! A cell is *lost* if the head planned its input but has no value for it, or if the change withdrew it with its case,
 //! kind or type. A cell is *turned over* if its input differs on the head, because cases were edited, added or removed,
@@ -265,8 +265,8 @@ impl<'a> MetricSides<'_, 'a> {
                 () if tally.of_head == 0 && (part.unit_type.is_some() || part.kind.is_none()) => {
                     tally.alone
                 }
-                // The case was edited, and the head has no value of this part, so it cannot be compared as a whole
-                // either.
+                // The case was edited, and no cell of this part has a value on the head. So the comparison of the whole
+                // case, each side with its own inputs, cannot cover the part either.
                 () if tally.of_head > 0 && tally.without == tally.of_head => tally.alone,
                 () if part.kind.is_some_and(|kind| planned_fewer.contains(kind)) => {
                     tally.alone.min(tally.of_base.saturating_sub(tally.of_head))

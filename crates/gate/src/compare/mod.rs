@@ -69,13 +69,13 @@ pub struct MetricPair<'a> {
     pub by_rank: bool,
     /// Whether it only counts missing answers.
     pub is_failure_rate: bool,
-    /// Whether the configuration requires it of every item.
+    /// Whether the configuration requires of every item that it meets the metric.
     pub is_declared: bool,
     /// The significance level of the exact test by which a drop of single runs counts as a regression.
     pub exact_at: Option<f64>,
     /// Whether every answer to a variant is compared with every answer to the item's own input.
     pub crosses: bool,
-    /// Which side has it.
+    /// Which side has the metric.
     pub presence: Presence,
     /// The value of the base, over all of its own samples; null if it has none.
     pub base: Option<f64>,
@@ -202,7 +202,7 @@ pub struct ComparableCounts {
     pub not_comparable: usize,
 }
 
-/// Pairs two sides.
+/// Pairs the metrics, the cases and the answers of two sides.
 pub fn compare<'a>(base: &Measured<'a>, head: &Measured<'a>) -> Comparison<'a> {
     let ids: BTreeSet<&str> = [base, head]
         .iter()

@@ -284,11 +284,11 @@ pub enum Change {
     Draw,
     /// It is now at the worst possible value, and was not before.
     Regression,
-    /// Only the head has it; shown and not gated.
+    /// Only the head has the case; it is shown and not gated.
     Added,
-    /// Only the base has it: coverage that was lost.
+    /// Only the base has the case, so coverage was lost.
     Removed,
-    /// Its text was edited; shown and not gated.
+    /// The text of the case was edited; the case is shown and not gated.
     Edited,
     /// One side has no value, or no variant with the same input.
     Unmeasured,

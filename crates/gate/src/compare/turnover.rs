@@ -19,13 +19,13 @@ pub struct Turnover {
     pub item: String,
     /// What several of them are called.
     pub items: String,
-    /// How many the base has.
+    /// How many items the base has.
     pub base: usize,
-    /// How many of these have another text.
+    /// How many items of the base have another text on the head.
     pub edited: usize,
-    /// How many of these the head does not have.
+    /// How many items of the base the head does not have.
     pub removed: usize,
-    /// How many only the head has.
+    /// How many items only the head has.
     pub added: usize,
 }
 
@@ -59,7 +59,7 @@ impl Turnover {
         found
     }
 
-    /// Whether there are no such items on either side.
+    /// Whether neither side has any items.
     pub const fn is_empty(&self) -> bool {
         self.base == 0 && self.added == 0
     }

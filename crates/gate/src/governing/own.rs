@@ -86,7 +86,8 @@ impl<'p> OwnAnswers<'p> {
             .filter_map(|(_, item)| {
                 let (base, head) = sides(item);
                 let (mut was, mut is) = (Answer::usual(base)?, Answer::usual(head)?);
-                // The variants may have the same answers as before although the item itself has not.
+                // Over the item and its variants the usual answer may be the same on both sides, although the usual
+                // answer to the item alone differs.
                 if was == is {
                     was = Answer::usual(item.itself.0.iter().flatten())?;
                     is = Answer::usual(item.itself.1.iter().flatten())?;
@@ -185,7 +186,7 @@ fn classes(
             let own = (alone.0.own[at].as_slice(), alone.1.own[at].as_slice());
             let is_other = !own.0.is_empty() && !own.1.is_empty();
             let is_other = is_other && usual.0.answers[at] != usual.1.answers[at];
-            // An item with variants can differ in two ways.
+            // An item with variants is tested in two ways, with its variants and without, so the chance counts twice.
             let by_itself = is_other.then(|| 2.0 * chance(noise(at), usual.0.answers[at], own));
             let chances = with_rewrites.into_iter().chain(by_itself);
             Some((chances.min_by(f64::total_cmp)?, at))

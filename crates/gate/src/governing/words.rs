@@ -96,7 +96,7 @@ impl TypeDecision {
         }
     }
 
-    /// How many swaps may be lost.
+    /// How many swaps may be lost without a failure of the gate.
     fn allowed(&self) -> String {
         let figures = &self.figures;
         match figures.likely_loss {

@@ -22,7 +22,7 @@ pub(crate) struct ErrorShare {
     pub(crate) base: (usize, usize),
     /// How often the input of the case and its variants were run on the head.
     pub(crate) head: (usize, usize),
-    /// Whether it moved or varied.
+    /// Whether the case moved, or its values varied.
     pub(crate) is_unstable: bool,
 }
 

@@ -20,7 +20,7 @@ pub struct AnswerTotals {
     values: usize,
     /// The number of answers to the cell's own input in the pairs.
     own: usize,
-    /// The number of answers to the unperturbed input in the pairs.
+    /// The number of answers to the unperturbed input in the pairs; all cells of a case share these answers.
     shared: usize,
 }
 

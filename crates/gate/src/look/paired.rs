@@ -69,8 +69,8 @@ impl NoisePart {
     }
 }
 
-/// Splits the cases that the base measured into those that the head measured too, and the indices
-/// of those that the head lost.
+/// Splits the cases that the base measured: the cases that the head measured too, and the indices of those that the
+/// head lost.
 pub(crate) fn pair(cases: &[PairedCase]) -> (Vec<Paired>, Vec<usize>) {
     let mut paired = Vec::with_capacity(cases.len());
     let mut lost = Vec::new();

@@ -279,7 +279,7 @@ const fn is_in_doubt(doubt: &ErrorShare) -> bool {
     doubt.is_unstable || !is_single
 }
 
-/// One more run of something.
+/// One more run of a part of a case, as a candidate for the next re-run.
 struct RunCandidate<'a> {
     name: &'a str,
     side: Side,

@@ -106,7 +106,7 @@ pub enum Side {
 /// The decision about one metric.
 #[derive(Clone, Debug)]
 pub struct MetricDecision {
-    /// The look that decided, or the last one; or why no look was possible.
+    /// The look that decided, or else the last look; or why no look was possible.
     pub look: Result<Look, Unmeasured>,
     /// How the looks ended.
     pub ending: LooksEnding,
@@ -164,7 +164,8 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// The state before the first look. `deterministic`: whether the configuration declares the pipeline deterministic.
+    /// The state before the first look. `deterministic`: whether the configuration declares that the pipeline is
+    /// deterministic.
     pub const fn new(means: Means, deterministic: bool, max_missing: f64) -> Self {
         Self {
             noise: if deterministic {
@@ -302,7 +303,8 @@ impl Looks {
     /// often enough before it.
     fn look(&self, subject: &GatedMetric, gated: usize) -> Result<Look, Unmeasured> {
         let first = look::look(&subject.cases, &self.question(subject, gated, 0.0))?;
-        // The runs for another judgement were chosen because of the luck of the head, and the luck of the base stays.
+        // The runs for another judgement were requested because the head looked bad, possibly by bad luck, and they do
+        // not repeat the runs of the base.
         let has_enough = !self.was_run_again && runs(subject, &first) >= ENOUGH_RUNS;
         let may_spend = self.rounds > 0 || has_enough;
         if first.outcome != LookOutcome::Inconclusive || !may_spend {

@@ -75,7 +75,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             let begun = worst.map_or_else(Phrase::default, |case| look(judgement, case).and(" "));
             undecided_by_runs(verdict, begun)
         }
-        // More runs of the change alone would find the same again.
+        // The result does not depend on noise, so more runs of the change alone would lead to the same result.
         (Word::Inconclusive, Some(_)) if verdict.tells(ReasonCode::DoubtfulCases) => {
             match verdict.broken_cases.first() {
                 Some(broken) => may_have_broken(verdict, broken),
@@ -101,7 +101,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
     }
 }
 
-/// The next step where a case may have broken, and what is usual on the base is not known well enough to say so.
+/// The next step if a case may have broken, but the usual noise of the base is not known well enough to be certain.
 fn may_have_broken(verdict: &Verdict, broken: &BrokenCase) -> Phrase {
     let Nouns { item, items } = verdict.nouns_of(&broken.metric);
     Phrase::text(format!("Look at {item} "))
@@ -113,7 +113,7 @@ fn may_have_broken(verdict: &Verdict, broken: &BrokenCase) -> Phrase {
         .and(" tells what is usual on the base.")
 }
 
-/// The next step where no metric fails the gate, so that no table can show which one.
+/// The next step if no metric fails the gate, so that no table can show the cause.
 fn beside_figures(verdict: &Verdict) -> Option<Phrase> {
     if gated(verdict).any(|(_, metric)| metric.verdict >= Word::Regression) {
         return None;
@@ -170,10 +170,11 @@ fn lacks_what_was_removed(verdict: &Verdict, id: &str, metric: &MetricVerdict) -
     metric.cause == Cause::Missing && turnover.is_some_and(|turnover| turnover.removed > 0)
 }
 
-/// The advice where the settings of the base could not tell what the change edits beside them.
+/// The advice if the change edits what is measured together with other files, so that a measurement with the settings
+/// of the base cannot tell the two apart.
 const ALONE: &str = "Edit what is measured in a change of its own: then both can be judged.";
 
-/// The next step where a verdict is open, and more runs of the same would leave it open.
+/// The next step if a verdict is open and more runs cannot decide it.
 fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
     if verdict.tells(ReasonCode::MeasuredAsBase) {
         return begun.and(ALONE);

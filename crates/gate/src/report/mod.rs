@@ -28,11 +28,11 @@ pub const SCHEMA_VERSION: u32 = 2;
 pub struct Report {
     /// The version of this format.
     pub schema_version: u32,
-    /// What wrote it.
+    /// The program that wrote the report.
     pub tool: Tool,
-    /// What was run, and on what.
+    /// How and on what the pipeline was run.
     pub run: Run,
-    /// What each probe of the run has stored, by its name.
+    /// The section that each probe of the run has stored, by the name of the probe.
     pub probes: Sections,
     /// Every figure, by id.
     pub metrics: BTreeMap<String, Metric>,
@@ -187,14 +187,14 @@ pub struct Tool {
     pub version: String,
 }
 
-/// What was run, and on what.
+/// How and on what a pipeline was run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
-    /// Whether it came to its end.
+    /// Whether the run came to its end.
     pub ending: Ending,
     /// The seed of the perturbations.
     pub seed: u64,
-    /// The cases it was restricted to; empty means all.
+    /// The cases to which the run was restricted; empty means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
     /// Which share of the cases was measured, if not all of them.
@@ -202,20 +202,20 @@ pub struct Run {
     pub shard: Option<Share>,
     /// How often every invocation was made.
     pub repeats: usize,
-    /// What the figures depend on.
+    /// The digests of what the figures depend on.
     pub fingerprints: Fingerprints,
-    /// What may differ between two runs on the same input.
+    /// The facts that may differ between two runs on the same input.
     pub session: Session,
 }
 
 /// The share of the cases that a run measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
-    /// Which one, from 1.
+    /// Which of the shares it is, counted from 1.
     pub index: usize,
-    /// How many there are.
+    /// How many shares the run has.
     pub count: usize,
-    /// How many cases all the shares have together.
+    /// How many cases all shares have together.
     pub cases: usize,
 }
 
@@ -233,18 +233,18 @@ impl Share {
 /// those of their sections agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fingerprints {
-    /// Everything in the configuration that changes what is measured.
+    /// The digest of everything in the configuration that determines what is measured.
     pub config: Digest,
-    /// The code of the pipeline; null if it could not be determined.
+    /// The digest of the code of the pipeline; null if it could not be determined.
     pub pipeline: Option<Digest>,
 }
 
-/// What may differ between two runs on the same input; everything else in a report may not.
+/// The facts that may differ between two runs on the same input; everything else in a report has to be equal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
-    /// When it started, RFC 3339 in UTC.
+    /// When the run started, RFC 3339 in UTC.
     pub started_at: String,
-    /// How long it took, in seconds.
+    /// How long the run took, in seconds.
     pub seconds: f64,
     /// The file of the configuration, relative to the top of the repository; missing in reports of an older kelvin, and
     /// if no configuration was read.
@@ -252,14 +252,14 @@ pub struct Session {
     pub configuration: Option<String>,
     /// The commit that was checked out, if there is one.
     pub commit: Option<String>,
-    /// Whether the work tree differed from it.
+    /// Whether the work tree differed from that commit.
     pub dirty: bool,
     /// Whether the report has only the digests of answers, and not their texts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub texts_withheld: bool,
-    /// What was called and what was saved.
+    /// How many calls were made, how many the cache saved, and what they cost.
     pub cost: Cost,
-    /// The same for the judges, whose calls are in no figure of `cost`; missing if no judge was asked.
+    /// The cost of the calls to judges, which `cost` does not contain; missing if no judge was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_cost: Option<Cost>,
     /// How long the pipeline took for each repeat of each item, in seconds, by probe: only for probes whose answers go
@@ -269,7 +269,7 @@ pub struct Session {
     /// Who decided about a regression that this run found, if somebody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
-    /// What the gate said of this run, if it was asked.
+    /// The verdict of the gate on this run, if the gate was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<StoredVerdict>,
     /// The base whose measurement this report repeats, if nothing was run. Such a report is never a baseline.
@@ -286,7 +286,7 @@ pub struct CopiedFrom {
     pub measured: Option<String>,
 }
 
-/// What the gate said of a run, for a list of runs.
+/// The verdict of the gate on a run, for a list of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoredVerdict {
     /// Whether the run passed.
@@ -295,22 +295,22 @@ pub struct StoredVerdict {
     pub words: String,
 }
 
-/// What somebody decided about a regression.
+/// The decision of a person about a regression.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
-    /// Whether it was approved; if not, it was rejected.
+    /// Whether the person approved the regression; if not, the person rejected it.
     pub approved: bool,
-    /// Who, by the name on GitHub.
+    /// The person who decided, by the name on GitHub.
     pub by: String,
-    /// `comment` or `label`.
+    /// How the person decided: `comment` or `label`.
     pub way: String,
-    /// When, by GitHub's time.
+    /// When the person decided, by GitHub's time.
     pub at: String,
-    /// Why; empty for a label.
+    /// The reason that the person gave; empty for a label.
     pub reason: String,
     /// The pull request on which it was decided.
     pub pull_request: u64,
-    /// What it was about: each entry is a metric, or a case that broke in a metric.
+    /// The regressions that the decision covers: each entry is a metric, or a case that broke in a metric.
     pub regressions: Vec<String>,
 }
 

@@ -39,13 +39,13 @@ pub struct Bundle<R = Report> {
     pub run_id: String,
     /// The attempt of the run, 1 for the first; compared with what GitHub says.
     pub run_attempt: u64,
-    /// What was measured.
+    /// The report of what was measured.
     pub report: R,
     /// The base as the run has measured it, in part or as a whole: a claim of that run, like the figures of the change.
-    /// Missing if it was compared with a stored report alone.
+    /// Missing if the change was compared only with a stored report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<R>,
-    /// What the gate of the run said; null counts as nothing said.
+    /// The verdict of the gate of the run; null if the gate said nothing.
     pub judgement: Option<SaidVerdict>,
     /// What changed in the variants that got worst.
     pub excerpts: Vec<Excerpt>,
@@ -54,17 +54,17 @@ pub struct Bundle<R = Report> {
 /// What the gate of a run said: a word, a commit and counts, and nothing that somebody could read as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SaidVerdict {
-    /// In one word.
+    /// The verdict in one word.
     pub verdict: Word,
     /// Whether the job passes.
     pub passed: bool,
-    /// What it compared with; null if there was nothing.
+    /// The base that the gate compared with; null if there was none.
     #[serde(default)]
     pub base: Option<SaidBase>,
     /// How many invocations the re-runs of the head took.
     #[serde(default)]
     pub reruns: usize,
-    /// How many invocations of the base it made to run it again next to the head.
+    /// How many invocations of the base the gate made, to run the base again next to the head.
     #[serde(default)]
     pub base_reruns: usize,
 }
@@ -74,7 +74,7 @@ pub struct SaidVerdict {
 pub struct SaidBase {
     /// Its commit.
     pub commit: Option<String>,
-    /// How many commits before the base it is.
+    /// How many commits the measured commit is before the base.
     #[serde(default)]
     pub behind: usize,
 }

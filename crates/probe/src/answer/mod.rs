@@ -286,7 +286,7 @@ fn shown(name: &str) -> String {
 }
 
 impl Miss {
-    /// The failure for this miss.
+    /// This miss as a failure, with a message for people.
     fn explain(self, text: &str, field: &DecisionField) -> Failure {
         match self {
             Self::NotJson(error) => {

@@ -56,14 +56,14 @@ impl ChunkerVersionMatch {
 pub enum QueryOutcome {
     /// The base hit and the head misses.
     Regression,
-    /// The base hit; on the head a part of what the expected chunk covered came back, and it is not known whether that
-    /// is the part that was asked for.
+    /// The base found the passage; the head returned only a part of it, and it is not known whether this part is the
+    /// one that was asked for.
     Open,
-    /// Both hit, and the head ranks it worse.
+    /// Both sides found it, and the head ranks it lower.
     Loss,
-    /// The base missed and the head hits, or ranks it better.
+    /// Only the head found it, or the head ranks it higher.
     Win,
-    /// The same rank, or both miss.
+    /// Both sides found it at the same rank, or neither found it.
     Draw,
 }
 
@@ -72,11 +72,11 @@ pub enum QueryOutcome {
 pub struct QueryChange {
     /// The query.
     pub id: String,
-    /// What became of it.
+    /// The change of its result.
     pub outcome: QueryOutcome,
     /// The rank of the first hit that counts on the base; null if there is none.
     pub base_rank: Option<u32>,
-    /// The same on the head.
+    /// The rank of the first hit that counts on the head; null if there is none.
     pub head_rank: Option<u32>,
     /// What changed, and known causes.
     pub note: String,
@@ -116,7 +116,7 @@ pub struct RetrievalChange {
     pub span_rule: Option<SpanRule>,
     /// The versions of the chunker on the base.
     pub base_versions: Vec<String>,
-    /// The same on the head.
+    /// The versions of the chunker on the head.
     pub head_versions: Vec<String>,
     /// Every figure of either side, by id.
     pub deltas: BTreeMap<String, Delta>,
@@ -142,17 +142,18 @@ pub struct RetrievalChange {
     /// Queries of the same question whose labels the head edits: both sides are ranked by the labels of one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relabelled: Vec<String>,
-    /// The side whose labels these are; missing if no label was edited.
+    /// The side whose labels are used; missing if no label was edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<ComparedSide>,
-    /// The relabelled queries that ask something else of the answer, and got another answer: `groundedness` has no
-    /// value there.
+    /// The relabelled queries whose labels require something else of the answer, and whose answer changed too:
+    /// `groundedness` has no value for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers_apart: Vec<String>,
-    /// Queries that count as found because the part that came back is what the labels of the head name.
+    /// Queries that count as found because the labels of the head name the part that was returned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_own_label: Vec<String>,
-    /// Queries of which a part came back, and it is not known whether that is the part that was asked for.
+    /// Queries for which only a part of the expected passage was returned, and it is not known whether this part is the
+    /// one that was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_part: Vec<String>,
     /// The share of the hits of the head that somebody can have judged: documents that the base had, or that a label

@@ -80,10 +80,10 @@ pub struct GoldenQuery {
 pub struct GoldenSpan {
     /// The document.
     pub doc_id: String,
-    /// Where it begins.
+    /// The position in the document where the part begins.
     #[schemars(range(min = 0))]
     pub start: u64,
-    /// Where it ends.
+    /// The position in the document where the part ends.
     #[schemars(range(min = 0))]
     pub end: u64,
 }
@@ -253,7 +253,8 @@ fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>
         .map_err(|error| vec![Problem::new(0..0, plain(&error.to_string()))])
 }
 
-/// The problem of entries of which none has a question: they are judgements, or call it otherwise.
+/// The problem of entries of which none has a question: the entries are judgements, or the question has another field
+/// name.
 fn without_questions(entries: &[Node]) -> Option<Problem> {
     let first = entries.first()?;
     let keys: Vec<String> = first

@@ -30,8 +30,8 @@ const OF_INPUTS: [&str; 5] = [
     "prompt_fields",
 ];
 
-/// The text of a configuration that measures as `base` does and reaches the pipeline as `head` does; none
-/// where one of the two is not a mapping. `renamed`: commands of evaluators of the base, with what the head calls them.
+/// The text of a configuration that measures as `base` does and reaches the pipeline as `head` does; none if one of the
+/// two is not a mapping. `renamed`: the commands of the base's evaluators, each with the command of the head.
 pub fn measuring_as(base: &str, head: &str, renamed: &BTreeMap<String, String>) -> Option<String> {
     let tree = |text: &str| Some(yaml::parse(text).ok()?.to_json());
     let (mut base, mut head) = (tree(base)?, tree(head)?);

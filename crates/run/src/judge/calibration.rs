@@ -34,7 +34,7 @@ pub struct PeopleRecord {
     pub criterion: String,
     /// How many choices of people there are about pairs that the judge has graded.
     pub choices: usize,
-    /// The share of them in which the judge says the same: this one, the other one, or a tie.
+    /// The share of these choices in which the judge makes the same choice: the first answer, the second one, or a tie.
     pub agreed: f64,
     /// Cohen's kappa; missing if the people or the judge say the same of every pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub enum JudgeStanding {
     Void(String),
     /// The judge was tested with these settings, but at that time its server reported other names for the model.
     ServedOtherwise(BTreeSet<String>),
-    /// It was never tested.
+    /// The judge was never tested.
     Untried,
 }
 

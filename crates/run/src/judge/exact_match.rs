@@ -25,7 +25,7 @@ pub(super) enum Normalize {
     /// White space at the ends, and the amount of white space between words.
     #[default]
     Whitespace,
-    /// The same, and upper and lower case.
+    /// White space as above, and the difference between upper and lower case.
     Casefold,
 }
 

@@ -21,18 +21,19 @@ pub struct Grade {
     notes: String,
     /// The judge, with everything that its grades depend on.
     grader_id: String,
-    /// What the score is made from, if it is more than one answer.
+    /// The answers from which the score is made, if there is more than one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<GradePart>,
-    /// Whether the judge was shown less than the whole, because a text is longer than its limit.
+    /// Whether the judge saw only a part of a text, because the text is longer than the judge's limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     cut: bool,
     /// The names of the models that have answered, as their servers say it; empty if no server was asked or no server
     /// said a name. A declared name may be an alias, so these names can change while the settings stay the same.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     served: BTreeSet<String>,
-    /// What the servers called the state of their systems (`system_fingerprint`) when they answered. It changes often,
-    /// so it is no part of what a judge is; if it has changed, more anchors are asked.
+    /// The names that the servers gave to the state of their systems (`system_fingerprint`) when they answered. The
+    /// state changes often, so it is not a part of the judge's id; if it has changed, more answers of the base are
+    /// graded again.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     fingerprints: BTreeSet<String>,
 }
@@ -46,7 +47,7 @@ pub struct GradePart {
     /// In which order the two texts were shown.
     #[serde(default, skip_serializing_if = "Order::is_given")]
     pub order: Order,
-    /// Which of several votes, from 1.
+    /// The number of the vote among several, from 1.
     pub vote: usize,
     /// Its score.
     pub score: f64,

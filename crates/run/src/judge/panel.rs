@@ -16,9 +16,9 @@ pub(super) enum Reducer {
     /// Their mean.
     #[default]
     Mean,
-    /// The one in the middle; of an even number the mean of the two in the middle.
+    /// The score in the middle; of an even number of scores the mean of the two in the middle.
     Median,
-    /// The one that was given most often; the mean of those that were given equally often.
+    /// The score that was given most often; the mean of those that were given equally often.
     Majority,
 }
 

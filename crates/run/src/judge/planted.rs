@@ -234,16 +234,16 @@ pub struct PlantedPair {
     pub item: String,
     /// Its fault.
     pub fault: Fault,
-    /// What was put around it.
+    /// The disguise of the copy; missing if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disguise: Option<Disguise>,
-    /// The grade of the whole answer; one half if the judge was shown both and chose.
+    /// The grade of the whole answer; one half if the judge saw both texts and chose one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<f64>,
     /// The grade of the same copy without its disguise; missing if it has no disguise, and if the judge chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain: Option<f64>,
-    /// Whether the judge was shown both and chose.
+    /// Whether the judge saw both texts and chose one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_chosen: bool,
     /// The grade of the planted answer; missing if the judge gave no grade.

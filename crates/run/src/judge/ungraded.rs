@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use kelvin_base::failure::{Failure, FailureKind};
 
-/// Why a sample is unscored. It is counted and listed, and it is in no mean.
+/// Why a sample is unscored. Such a sample is counted and listed, and it is in no mean.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ungraded {
-    /// What kind of reason it is.
+    /// The kind of the reason.
     pub code: UngradedCode,
-    /// The same in words for people, with what was found.
+    /// The reason in words for people, with what was found.
     pub text: String,
 }
 

@@ -356,7 +356,7 @@ impl AskedMemory {
         }
     }
 
-    /// What to do about it.
+    /// Advice for the case that the order of the calls affects the answers.
     fn remedy(self) -> &'static str {
         match self.noun {
             "worker" => "Look for a global that remembers, or set `recycle_after: 1`",

@@ -15,7 +15,7 @@ use kelvin_system::pipeline::Watch;
 /// How a runner starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// With an empty output folder.
+    /// Start with an empty output folder.
     Fresh,
     /// Start with the results that an interrupted run has left in the folder.
     Resume,

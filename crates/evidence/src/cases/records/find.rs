@@ -18,7 +18,7 @@ pub(super) struct FoundUnit {
     pub(super) text: String,
     /// The array that contains the unit as an element.
     pub(super) list: Option<usize>,
-    /// Whether it cannot be moved.
+    /// Whether the unit cannot be moved.
     pub(super) fixed: bool,
     /// The turn to which the unit belongs, from 0.
     pub(super) turn: Option<usize>,
@@ -35,9 +35,9 @@ pub(super) struct FoundList {
 /// A problem in a record that only its author can fix.
 #[derive(Debug)]
 pub(super) struct FieldProblem {
-    /// What was found, and where.
+    /// The problem, and its place.
     pub(super) what: String,
-    /// What to do.
+    /// How to fix it.
     pub(super) help: String,
 }
 

@@ -227,9 +227,9 @@ fn no_id(rules: &RecordSettings, keys: &[String]) -> FieldProblem {
     }
 }
 
-/// Says that no record has the field of the labels that the configuration names, or one that differs from it, or from the
-/// usual name, in upper and lower case only: a slip of the pen would else be a run without labels that looks whole, and
-/// the pipeline would get the label. None where a record has the field.
+/// A notice that no case has a label, because no record has the configured field, or because a field differs from the
+/// expected name only in upper and lower case. Without the notice a misspelt name would look like a run without labels,
+/// and the pipeline would get the label as an input. None if a record has the field.
 fn no_label(file: &CaseFile, read: &[ReadRecord], rules: &RecordSettings) -> Option<Notice> {
     let field = rules.expected.as_deref().unwrap_or(DEFAULT_LABEL);
     let keys = &read.first()?.keys;

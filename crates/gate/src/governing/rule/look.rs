@@ -21,7 +21,8 @@ const CELLS: f64 = 0.10;
 /// A swap certainly moves the decision if its probability to do so is at least this.
 const FIRM: f64 = 0.98;
 
-/// The largest probability with which chance alone produces as many cases with such a swap.
+/// With noise, the swaps of a type move the decision only if chance alone produces as many cases with a certainly
+/// moving swap with at most this probability.
 const CHANCE: f64 = 0.01;
 
 /// A type whose share rises counts as new only if its share on the base was at most this.
@@ -56,7 +57,8 @@ pub struct TypeFigures {
     pub moved_base: usize,
     /// How many swaps are considered to move the decision on the head.
     pub moved_head: usize,
-    /// How many swaps are expected to move the decision on the base, and in how many cases.
+    /// How many swaps are expected to move the decision on the base; the next field counts the cases of the likely
+    /// ones.
     pub firm: f64,
     pub(super) firm_cases: usize,
     /// The share of swaps that moved the decision on the base; for numbers the share of the squared distances.
@@ -65,7 +67,7 @@ pub struct TypeFigures {
     pub has: f64,
     /// How much of the share is lost, net; negative if more is won.
     pub drop: f64,
-    /// How much may be lost.
+    /// The loss that is allowed.
     pub limit: f64,
     pub(super) is_followed_base: bool,
     pub(super) is_followed_head: bool,
@@ -126,21 +128,21 @@ pub(super) struct WholeSuite {
     pub(super) unsteady: Vec<usize>,
 }
 
-/// What became of a type.
+/// How far a type is followed on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// The head follows it as the base did.
+    /// The head follows the type as the base did.
     Followed,
-    /// The base followed it, and on the head almost nothing of it moves the decision any more.
+    /// The base followed the type, and on the head almost none of its swaps moves the decision any more.
     Lost,
-    /// The base followed it, and the head does so less often.
+    /// The base followed the type, and on the head fewer of its swaps move the decision.
     Less,
-    /// Only the head follows it.
+    /// Only the head follows the type.
     New,
-    /// Neither side follows it, although its swaps could show that.
+    /// Neither side follows the type, although the suite has enough swaps to show whether it is followed.
     Ignored,
-    /// The suite has too few swaps of it that could show anything.
+    /// The suite has too few informative swaps of the type.
     Unseen,
 }
 
@@ -151,9 +153,9 @@ pub enum TypeVerdict {
     Pass,
     /// The type decides less often, because a type that the base ignored now decides.
     MadeRoom,
-    /// It is worse.
+    /// The type is worse by more than is allowed.
     Regression,
-    /// The looks cannot decide.
+    /// The looks cannot decide about the type.
     Open(OpenReason),
 }
 

@@ -17,7 +17,7 @@ const FEWEST_BASE_RUNS: usize = 3;
 pub enum FollowUp {
     /// Make the given runs, and look again.
     Rerun(Rerun),
-    /// Every type is decided, or stays open.
+    /// No more runs are needed: every type is decided or left open.
     Decided(TypeEnding),
 }
 

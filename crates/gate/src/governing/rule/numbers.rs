@@ -17,7 +17,8 @@ const SQUARES_Z: f64 = 2.0;
 /// How many standard errors are added to a loss before it is compared with the limit.
 const BOUND_Z: f64 = 2.05;
 
-/// A swap moved its case if the two are at least this many standard errors apart.
+/// A swap counts as moving the decision if its answer and the answer to its case are at least this many standard errors
+/// apart.
 const MOVED_Z: f64 = 3.3;
 
 /// A factor this close to 1 counts as 1.

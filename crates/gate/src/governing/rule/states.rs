@@ -99,12 +99,12 @@ impl States {
         self.0.len()
     }
 
-    /// The probability of each item that it moved the decision on the base.
+    /// For each item, the probability that it moves the decision on the base.
     pub(super) fn moved_on_base(&self) -> Vec<f64> {
         self.0.iter().map(|state| state[2] + state[3]).collect()
     }
 
-    /// The probability of each item that it moved the decision on the head.
+    /// For each item, the probability that it moves the decision on the head.
     pub(super) fn moved_on_head(&self) -> Vec<f64> {
         self.0.iter().map(|state| state[1] + state[3]).collect()
     }

@@ -300,7 +300,7 @@ impl<'a> MaskSearch<'a> {
         }
     }
 
-    /// Whether the written text may contain a secret.
+    /// Searches the rest of the text; returns whether any of the text may contain a secret.
     fn ends(mut self) -> bool {
         self.look(self.text.len());
         self.found

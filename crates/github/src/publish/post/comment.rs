@@ -74,7 +74,7 @@ pub struct Sticky<'a> {
 /// The comments that are not replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeptComments {
-    /// None of them.
+    /// No comment: every one may be replaced.
     #[default]
     Nothing,
     /// The comments that the same attempt of the run has written.

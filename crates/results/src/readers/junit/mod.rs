@@ -156,8 +156,8 @@ impl Test {
     }
 }
 
-/// Whether the message of a failure is an exception other than a failed assertion. It begins with the name of its type,
-/// and by Python's convention the names of errors end in this way.
+/// Whether the message of a failure is an exception other than a failed assertion. Such a message begins with the name
+/// of the exception's type, and by Python's convention the names of errors end in one of the words below.
 fn is_exception(message: &str) -> bool {
     let Some((name, _)) = message.split_once(':').or(Some((message, ""))) else {
         return false;

@@ -45,7 +45,7 @@ pub(super) struct Rubric {
 /// The order in which two texts are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Places {
-    /// Always the reference.
+    /// The reference always comes first.
     Fixed,
     /// The reference and the response alternate between exhibits. A position bias then adds to the noise of single
     /// grades, but cancels out in their mean.

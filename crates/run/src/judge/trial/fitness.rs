@@ -54,14 +54,14 @@ impl Fitness {
 /// One thing that a judge must do to be fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Criterion {
-    /// What it is about, in a word or two.
+    /// The subject of the criterion, in a word or two.
     pub name: String,
-    /// How it came out.
+    /// Whether the limit of the criterion is kept, broken or open.
     pub ruling: Ruling,
-    /// The figure that it looks at; missing if it counts gradings.
+    /// The figure that the criterion compares with its limits; missing if the criterion counts gradings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<TrialMeasure>,
-    /// Between which values the whole interval of the figure must lie; missing if nothing was asked of it.
+    /// The limits between which the whole interval of the figure must lie; missing if there are no limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<(f64, f64)>,
     /// What was found, in a sentence.

@@ -11,7 +11,7 @@ pub(super) enum Limit {
     Within(f64),
 }
 
-/// How a criterion came out.
+/// The result of a criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
@@ -19,7 +19,7 @@ pub enum Ruling {
     Kept,
     /// The limit is not kept.
     Broken,
-    /// More prompts would be needed to tell.
+    /// It is not known whether the limit is kept; more prompts would be needed.
     Open,
     /// The criterion was not tried, and the judge can be fit without it.
     Unasked,

@@ -19,17 +19,17 @@ use kelvin_base::stats;
 pub enum TrialMeasure {
     /// The share of copies with a surely planted fault that score below the good answer; a tie counts half.
     Order,
-    /// The same of truncated copies.
+    /// The share of truncated copies that score below the good answer; a tie counts half.
     OrderTruncated,
-    /// The same of contradicted copies.
+    /// The share of contradicted copies that score below the good answer; a tie counts half.
     OrderContradicted,
-    /// The same of shuffled copies.
+    /// The share of shuffled copies that score below the good answer; a tie counts half.
     OrderShuffled,
     /// The probability that a good answer scores above a truncated or contradicted copy of any answer.
     Auc,
     /// How much more an answer scores if it stands first.
     PositionShift,
-    /// The share of answers whose verdict depends on where they stand.
+    /// The share of answers whose verdict depends on the order of the two texts.
     PositionFlips,
     /// How much more a padded copy scores than the same copy without filler.
     PaddingShift,

@@ -20,7 +20,7 @@ use kelvin_base::stats;
 pub struct TrialRecord {
     /// Where the judge is configured: `grading.judge`.
     pub judge: String,
-    /// Its id, which has everything in it that its grades depend on. A judge of another id was not tried.
+    /// The id of the judge, which contains everything that its grades depend on. A judge of another id was not tried.
     pub grader_id: String,
     /// The names of the models that have graded, as their servers say it; empty if no server says a name. A judge that
     /// is served under another name was not tried.
@@ -58,8 +58,8 @@ pub struct TrialRecord {
 /// The smallest drop of a mean score that would be found four times in five, with one false alarm in twenty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SmallestDrop {
-    /// How far a score moves by chance between two sides of a comparison: the larger of what repeats show and of what
-    /// filler shows, as a standard deviation. Null if neither of the two was measured.
+    /// How far a score moves by chance between two sides of a comparison, as a standard deviation: the larger one of
+    /// the noise between repeats and the noise by filler. Null if neither of the two was measured.
     pub noise: Option<f64>,
     /// The drop by the number of prompts; empty if the noise is not known.
     pub by_prompts: BTreeMap<usize, f64>,

@@ -17,7 +17,7 @@ pub struct TrialFigure {
     pub n: usize,
     /// How many prompts these samples belong to.
     pub prompts: usize,
-    /// Why there is no value, or what should be known of it.
+    /// Why there is no value, or a remark that a reader should know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

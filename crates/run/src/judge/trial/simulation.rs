@@ -1,9 +1,9 @@
 //! Judges whose faults are known are put on trial: each fault is found, and a judge that has none is
 //! cleared, in at least 95 of 100 trials.
 //!
-//! The sizes: a score has a noise of 0.1, so the mean of 50 differences of two has a standard error of
-//! 0.02. A shift is cleared where 1.96 standard errors of it stay below the limit of 0.1, and found where
-//! they stay above. Without a bias, and with one of 0.2, each happens in 99.9 % of trials; a judge must
+//! The sizes: a score has a noise of 0.1, so the mean of 50 differences of two has a standard error of 0.02. No shift
+//! is found if its interval of 1.96 standard errors stays below the limit of 0.1, and a shift is found if the whole
+//! interval is above the limit. Without a bias, and with one of 0.2, each happens in 99.9 % of trials; a judge must
 //! keep to four such limits, so it is cleared in 99.5 %.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ struct Simulated {
     for_the_first: f64,
     /// By how much filler raises a score.
     for_length: f64,
-    /// What form adds to the score.
+    /// By how much form raises a score.
     for_form: f64,
     /// By how much an instruction raises a score.
     for_orders: f64,
@@ -116,7 +116,7 @@ fn tried(judge: Simulated, suite: Suite, trial: u64) -> TrialRecord {
         let answer = &answers[task.answer];
         let mut grade =
             |place: f64| (judge.grade(answer, task.plant, &mut draw) + place).clamp(0.0, 1.0);
-        // As it is configured, the reference stands first.
+        // In the usual order the reference comes first.
         let second = grade(-judge.for_the_first);
         let first = grade(judge.for_the_first);
         let orders = (task.plant == Plant::Truncated).then_some([first, second]);
@@ -237,7 +237,7 @@ fn an_obedient_judge_is_found() {
 #[test]
 fn a_judge_that_prefers_its_own_family_is_found_and_one_that_does_not_is_cleared() {
     let suite = Suite {
-        // With the bias on top the scores stay below 1.
+        // Even with the bias added, the scores stay below 1.
         labels: Some((0.45, 0.65)),
         families: &["other", "own"],
     };

@@ -58,7 +58,7 @@ pub(super) enum ExchangeEnd {
 pub(super) enum WorkerLoss {
     /// The worker could not be started, or the connection to it failed.
     Unreachable(io::Error),
-    /// It ended by itself.
+    /// The worker ended by itself.
     Ended,
     /// The worker had ended before it was called.
     EndedBefore,
@@ -68,9 +68,9 @@ pub(super) enum WorkerLoss {
     OutOfProtocol(&'static str),
     /// The worker answered a list of calls with a wrong list of answers, in words that fit after "the worker".
     WrongList(String),
-    /// Its answer is too long.
+    /// The answer of the worker is too long.
     TooLong,
-    /// It uses too much memory.
+    /// The worker uses too much memory.
     TooLarge,
 }
 

@@ -18,7 +18,8 @@ use kelvin_base::exit::Misuse;
 pub(in crate::targets) trait WorkerProgramKind: Sync {
     /// The key of the target.
     const KEY: &'static str;
-    /// The kind of thing that the text under the key names, in words that fit after "names no".
+    /// The word for what the text under the key names, such as a command or a function, in words that fit after "names
+    /// no".
     const NOUN: &'static str;
     /// The key of this text in a mapping, which is used if there are limits for the process.
     const NAMED_BY: &'static str;
@@ -26,7 +27,8 @@ pub(in crate::targets) trait WorkerProgramKind: Sync {
     /// the same forms that [`WorkerSettings`] can read.
     type Written: JsonSchema;
 
-    /// Rejects a text that cannot be the name of a thing of this kind, as far as this can be seen before opening it.
+    /// Rejects a text that cannot name a program or function of this kind, as far as this can be seen before it is
+    /// opened.
     ///
     /// # Errors
     ///
@@ -141,7 +143,7 @@ impl<K: WorkerProgramKind> TargetKind for K {
         let mut kept = written.clone();
         kept.retain(|key, value| match &**key {
             "max_memory_mb" => false,
-            // Without the key, a process handles one call at a time.
+            // Without the key the number is 1 too, so a written 1 changes no answer.
             "concurrency" | "batch" => value.as_u64().is_some_and(|most| most > 1),
             _ => !value.is_null(),
         });

@@ -67,7 +67,7 @@ pub(super) struct WorkerBounds {
     pub(super) max_memory_mb: Option<u64>,
     /// The number of calls after which a worker is replaced.
     pub(super) recycle_after: Option<u64>,
-    /// How it gets several calls at once; none if it gets them one after the other.
+    /// How the worker gets several calls at once; none if it gets them one after the other.
     pub(super) company: Option<InCompany>,
 }
 

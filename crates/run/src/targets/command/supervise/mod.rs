@@ -265,11 +265,11 @@ impl Running {
         }
     }
 
-    /// Becomes readable when the program has ended.
+    /// A descriptor that becomes readable when the program has ended.
     ///
     /// # Errors
     ///
-    /// Fails while the value is in use.
+    /// Fails if the connection to the supervisor is closed.
     pub(in crate::targets) fn fd(&self) -> io::Result<BorrowedFd<'_>> {
         Ok(self.supervisor.socket()?.as_fd())
     }

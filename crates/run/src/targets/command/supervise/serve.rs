@@ -92,7 +92,8 @@ fn attend() -> anyhow::Result<()> {
 }
 
 impl Family {
-    /// Waits until a program has ended and all its processes are gone. Returns no reply if the other side has ended.
+    /// Waits until a program has ended and all its processes are gone. Returns no reply if the process that sends the
+    /// orders has ended.
     fn attend(&self, socket: &UnixStream, leader: Pid, lasts: bool) -> Option<SupervisorReply> {
         let status = loop {
             let mut fds = [

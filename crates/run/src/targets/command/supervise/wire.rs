@@ -94,7 +94,7 @@ pub(super) const fn stop(stop: StopOrder) -> [u8; HEAD] {
 ///
 /// # Errors
 ///
-/// Fails if the other side has ended.
+/// Fails if the process at the other end of the socket has ended.
 pub(super) fn send(mut socket: &UnixStream, order: &[u8], streams: &[OwnedFd]) -> io::Result<()> {
     let streams: Vec<BorrowedFd<'_>> = streams.iter().map(OwnedFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
@@ -116,7 +116,7 @@ pub(super) fn send(mut socket: &UnixStream, order: &[u8], streams: &[OwnedFd]) -
     socket.write_all(&order[sent..])
 }
 
-/// Waits for an order; none if the other side has closed the connection.
+/// Waits for an order; none if the process at the other end has closed the connection.
 ///
 /// # Errors
 ///
@@ -203,7 +203,7 @@ fn program(mut from: &[u8]) -> Option<(SupervisedProgram, [bool; 3])> {
 ///
 /// # Errors
 ///
-/// Fails if the other side has ended.
+/// Fails if the process at the other end of the socket has ended.
 pub(super) fn answer(mut socket: &UnixStream, reply: SupervisorReply) -> io::Result<()> {
     let (letter, value, left) = match reply {
         SupervisorReply::Ended(status, left) => (ENDED, status, left),
@@ -220,7 +220,7 @@ pub(super) fn answer(mut socket: &UnixStream, reply: SupervisorReply) -> io::Res
 ///
 /// # Errors
 ///
-/// Fails if the other side has ended.
+/// Fails if the process at the other end of the socket has ended.
 pub(super) fn reply(mut socket: &UnixStream) -> io::Result<SupervisorReply> {
     let mut bytes = [0; REPLY];
     socket.read_exact(&mut bytes)?;
