@@ -304,9 +304,13 @@ fn weigh(
     let (base, provenance) = match baseline {
         Baseline::Found(report, provenance) => (&mut **report, &*provenance),
         none => {
-            let ending = side.report().run.ending;
+            let head = side.report();
+            let head = texts::compared(&head, texts::are_withheld(config, &[]))?;
             let has_remote = baseline::address(&config.root).is_some();
-            return Ok(absent::judged(&config.baseline, none, (ending, has_remote)));
+            let about = (head.run.ending, has_remote);
+            let mut judgement = absent::judged(&config.baseline, none, about);
+            why::explain_no_answer(&head, &mut judgement.verdict);
+            return Ok(judgement);
         }
     };
     let left_out = match asked.0.check.probe {

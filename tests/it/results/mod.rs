@@ -177,11 +177,17 @@ fn a_crash_an_absent_file_and_a_stale_one_are_never_green() {
         let all = format!("{}{}", said.stdout, said.stderr);
         let words: Vec<&str> = all.split_whitespace().collect();
         assert!(words.join(" ").contains(told), "{told}: {all}");
+        let comment = project.read("kelvin/gate.md");
+        assert!(comment.contains("does not have it; in `qa`: "), "{comment}");
     };
     fails("echo no such model >&2; exit 3", "", "no such model");
     fails("exit 0", "", "no file of results");
     fails("kill -9 $$", "", "signal");
     fails("echo id,ok > \"$1\"", "", "holds no sample");
+    // The cause stands where there is no baseline either.
+    project.kelvin(&["gate", "--no-history"]).expect(2);
+    let comment = project.read("kelvin/gate.md");
+    assert!(comment.contains("to compare with; in `qa`: "), "{comment}");
     // What another run has left where the evaluator always writes.
     let fixed = SUITE.replace(
         "run: ORDER=cat sh eval.sh {output}",
