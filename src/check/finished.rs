@@ -4,14 +4,17 @@ use std::path::Path;
 
 use super::Checked;
 use super::head::{JudgedSide, OtherSettings};
+use super::measure::leave_open;
 use super::settle::{judge, written};
 use super::write::JudgedPage;
 use super::{GateRequest, Judged, write};
+use crate::baseline::CheckedOut;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::Judgement;
 use kelvin_gate::differences::Difference;
 use kelvin_gate::looks::Rerun;
 use kelvin_gate::report::Report;
+use kelvin_gate::verdict::{ReasonCode, Word};
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 
@@ -59,8 +62,16 @@ pub(super) fn gate(
         }
     };
     let mut head = Finished(report);
-    let (judgement, _) = judge(request, &config, &mut head, observer)?;
+    let (mut judgement, _) = judge(request, &config, &mut head, observer)?;
     let Finished(mut report) = head;
+    // An event of a server demands the right commit already, and a job that publishes has checked out another one.
+    if request.hint.tip.is_none()
+        && !request.by_the_base
+        && matches!(judgement.verdict.verdict, Word::Pass | Word::Inconclusive)
+        && let Some(text) = of_another_commit(&config, &report)
+    {
+        leave_open(&mut judgement, ReasonCode::NotMeasured, &text);
+    }
     report.run.session.decision = judgement.decision();
     let judgement = request.check.masked_judgement(judgement)?;
     let report = match request.check.is_shared {
@@ -74,6 +85,20 @@ pub(super) fn gate(
     };
     write::judged_page(&report, &out, JudgedPage::of(&judgement, &request.hint))?;
     written(Checked::of(report, out), judgement, None)
+}
+
+/// The words for a report that was measured at another commit than the one that is checked out.
+fn of_another_commit(config: &Config, report: &Report) -> Option<String> {
+    let measured = report.run.session.commit.as_deref()?;
+    let head = CheckedOut::of(&config.root).ok()?.commit.to_string();
+    let short = |commit: &str| commit.chars().take(7).collect::<String>();
+    (measured != head).then(|| {
+        format!(
+            "the report was measured at commit {}, and {} is checked out: what lies between was not measured",
+            short(measured),
+            short(&head)
+        )
+    })
 }
 
 /// A report that stays unchanged, because nothing can be run again.

@@ -346,13 +346,13 @@ pub(super) fn unknown(judgement: &mut Judgement, why: &str) {
     let text = format!(
         "this change edits what is measured, and was not measured by what the base has: {why}"
     );
-    leave_open(judgement, &text);
+    leave_open(judgement, ReasonCode::MeasuredAsBase, &text);
 }
 
 /// Turns a passing verdict into an inconclusive one, and puts the reason first.
-pub(super) fn leave_open(judgement: &mut Judgement, text: &str) {
+pub(super) fn leave_open(judgement: &mut Judgement, code: ReasonCode, text: &str) {
     let verdict = &mut judgement.verdict;
     verdict.verdict = verdict.verdict.max(Word::Inconclusive);
-    let reason = reason(ReasonCode::MeasuredAsBase, Some(Effect::Warn), text);
+    let reason = reason(code, Some(Effect::Warn), text);
     verdict.reasons.insert(0, reason);
 }

@@ -281,6 +281,29 @@ fn of_evaluators(config: &Config, request: &GateRequest) -> Option<Reason> {
     })
 }
 
+/// A warning about a committed file of results that no command of the configuration makes, if the file is the same on
+/// the base while the change edits other files: then the results are those of another commit.
+pub(super) fn results_of_the_base(config: &Config, request: &GateRequest) -> Option<String> {
+    let given = config.given_files();
+    if given.is_empty() {
+        return None;
+    }
+    let with = (request.login.as_ref(), &request.hint);
+    let (_, against) = baseline::edited(&config.root, with).ok()?;
+    let against = against.filter(|against| !against.changed.is_empty())?;
+    let root = config.root.canonicalize().ok()?;
+    let top = against.top.canonicalize().ok()?;
+    let below = root.strip_prefix(&top).ok()?;
+    let is_as_before = |name: &&str| {
+        let path = below.join(name);
+        against.files.contains(&path) && !against.changed.contains(&path)
+    };
+    let file = given.into_iter().find(is_as_before)?;
+    Some(format!(
+        "the results in `{file}` are committed, and as the base has them: nothing was measured of what this change edits"
+    ))
+}
+
 /// Warnings about evaluators that a change moves to another folder: the moved file is the same, but the other files
 /// that it reads in its folder may differ. `renamed`: the commands of the base, each with the command of the head.
 fn of_moved(config: &Config, renamed: &BTreeMap<String, String>) -> Vec<Reason> {

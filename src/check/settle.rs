@@ -105,6 +105,13 @@ pub(super) fn judge(
     };
     let at = reasons.iter().take_while(comes_first).count();
     reasons.splice(at..at, edits);
+    if judgement.base.is_some()
+        && matches!(judgement.verdict.verdict, Word::Pass | Word::Inconclusive)
+        && !request.by_the_base
+        && let Some(text) = rules::results_of_the_base(config, request)
+    {
+        measure::leave_open(&mut judgement, ReasonCode::NotMeasured, &text);
+    }
     match request.advisory {
         true => judgement.verdict.let_pass(),
         // Only a check of all items finds all regressions.
@@ -208,7 +215,7 @@ fn as_the_base_measures(
         Err(error) => measure::unknown(judgement, &format!("{error:#}")),
     }
     if let Some(notice) = other_questions {
-        measure::leave_open(judgement, &notice.text);
+        measure::leave_open(judgement, ReasonCode::MeasuredAsBase, &notice.text);
     }
 }
 
@@ -305,9 +312,13 @@ fn weigh(
     let (base, provenance) = match baseline {
         Baseline::Found(report, provenance) => (&mut **report, &*provenance),
         none => {
-            let ending = side.report().run.ending;
+            let head = side.report();
+            let head = texts::compared(&head, texts::are_withheld(config, &[]))?;
             let has_remote = baseline::address(&config.root).is_some();
-            return Ok(absent::judged(&config.baseline, none, (ending, has_remote)));
+            let about = (head.run.ending, has_remote);
+            let mut judgement = absent::judged(&config.baseline, none, about);
+            why::explain_no_answer(&head, &mut judgement.verdict);
+            return Ok(judgement);
         }
     };
     let left_out = match asked.0.check.probe {

@@ -2,10 +2,10 @@
 //! worse, but the record of the item says why.
 
 use kelvin_gate::policy::Effect;
-use kelvin_gate::report::Report;
-use kelvin_gate::verdict::{Reason, ReasonCode, Verdict};
+use kelvin_gate::report::{self, Report};
+use kelvin_gate::verdict::{Cause, Reason, ReasonCode, Verdict};
 use kelvin_page::safe;
-use kelvin_record::probe_of;
+use kelvin_record::{Ending, probe_of};
 
 /// A reason that does not concern a single metric.
 pub(super) fn reason(code: ReasonCode, effect: Option<Effect>, text: &str) -> Reason {
@@ -35,21 +35,52 @@ pub(super) fn explain_reasons(head: &Report, verdict: &mut Verdict) {
                 .probes
                 .kind(probe)?
                 .why(head.probes.of(probe)?, item, metric)?;
-            let why = safe::cut(&why, LONGEST);
-            // An unpaired backtick would format the following text as code.
-            let is_paired = why.matches('`').count().is_multiple_of(2);
-            let why = if is_paired {
-                why
-            } else {
-                why.replace('`', "'")
-            };
-            Some(format!("; in `{}`: {why}", safe::cut(item, 60)))
+            Some(in_item(item, &why))
         };
         told.push(why());
     }
     for (reason, why) in verdict.reasons.iter_mut().zip(told) {
         reason.text.extend(why);
     }
+    explain_no_answer(head, verdict);
+}
+
+/// Where a probe of the head got no answer at all, adds its first failure to the first reason that tells of it.
+pub(super) fn explain_no_answer(head: &Report, verdict: &mut Verdict) {
+    if head.run.ending != Ending::Failed {
+        return;
+    }
+    let page = report::page::run_page(head);
+    let Some(first) = page.first_failure() else {
+        return;
+    };
+    let tells = |reason: &&mut Reason| {
+        let metric = reason.metric.as_deref();
+        let metric = metric.and_then(|id| verdict.metrics.get(id));
+        // Without a baseline there is one reason, which is of no metric.
+        reason.code == ReasonCode::NotMeasured
+            || metric.is_some_and(|metric| {
+                let is_so = matches!(metric.cause, Cause::Incomparable | Cause::NoValue);
+                is_so && metric.head.is_none()
+            })
+    };
+    if let Some(reason) = verdict.reasons.iter_mut().find(tells) {
+        let why = in_item(first.item, &first.failure.message);
+        reason.text.push_str(&why);
+    }
+}
+
+/// The words for what happened to an item, which come from outside.
+fn in_item(item: &str, why: &str) -> String {
+    let why = safe::cut(&safe::line(why), LONGEST);
+    // An unpaired backtick would format the following text as code.
+    let is_paired = why.matches('`').count().is_multiple_of(2);
+    let why = if is_paired {
+        why
+    } else {
+        why.replace('`', "'")
+    };
+    format!("; in `{}`: {why}", safe::cut(item, 60))
 }
 
 /// The item that a reason names first.

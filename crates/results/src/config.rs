@@ -484,6 +484,14 @@ impl ProbeSettings for ResultsSettings {
             .collect()
     }
 
+    fn given_files(&self) -> Vec<&str> {
+        let suites = self.suites.iter();
+        let given = suites.filter(|suite| suite.keys.run.is_none());
+        given
+            .filter_map(|suite| suite.keys.file.as_deref())
+            .collect()
+    }
+
     fn target(&self) -> Option<&Address> {
         let mut addresses = self.suites.iter().map(|suite| &suite.address);
         addresses.find(|address| !address.is_empty())

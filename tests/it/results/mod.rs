@@ -10,7 +10,7 @@ mod tools;
 use serde_json::{Value, json};
 
 use crate::project::{Project, Said};
-use crate::repository::{commit, git};
+use crate::repository::{bare, commit, git, pushed, save, verdict};
 
 /// An evaluator of twenty cases. `broken` beside the project lists the cases that are answered wrongly now, `slip` says how
 /// many of a hundred answers are wrong by chance, and `errors` lists the cases that cannot be scored. It writes the cases of
@@ -177,11 +177,17 @@ fn a_crash_an_absent_file_and_a_stale_one_are_never_green() {
         let all = format!("{}{}", said.stdout, said.stderr);
         let words: Vec<&str> = all.split_whitespace().collect();
         assert!(words.join(" ").contains(told), "{told}: {all}");
+        let comment = project.read("kelvin/gate.md");
+        assert!(comment.contains("does not have it; in `qa`: "), "{comment}");
     };
     fails("echo no such model >&2; exit 3", "", "no such model");
     fails("exit 0", "", "no file of results");
     fails("kill -9 $$", "", "signal");
     fails("echo id,ok > \"$1\"", "", "holds no sample");
+    // The cause stands where there is no baseline either.
+    project.kelvin(&["gate", "--no-history"]).expect(2);
+    let comment = project.read("kelvin/gate.md");
+    assert!(comment.contains("to compare with; in `qa`: "), "{comment}");
     // What another run has left where the evaluator always writes.
     let fixed = SUITE.replace(
         "run: ORDER=cat sh eval.sh {output}",
@@ -198,6 +204,46 @@ fn a_crash_an_absent_file_and_a_stale_one_are_never_green() {
         .expect("opened");
     file.set_modified(old).expect("set");
     fails("exit 0", &fixed, "older than this run");
+}
+
+#[test]
+fn results_that_are_committed_and_as_on_the_base_say_nothing_of_a_change() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, "");
+    let table: String = (1..=12).map(|n| format!("case-{n:02},1\n")).collect();
+    project.write("results.csv", &format!("case,correct\n{table}"));
+    project.write(
+        "kelvin.yaml",
+        "results:\n  - name: qa\n    file: results.csv\n    format: csv\n    columns: {case: case}\n    \
+         metrics:\n      correct: {better: higher, range: [0, 1]}\n",
+    );
+    commit(&project, "an evaluator");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+    let judged = || {
+        let said = project.kelvin(&["gate", "--no-history"]).expect(0);
+        (verdict(&project, &said)["verdict"].clone(), said.stdout)
+    };
+    assert_eq!(judged().0, json!("pass"), "nothing is edited");
+    project.write("answer.sh", "echo worse\n");
+    commit(&project, "another pipeline");
+    let (word, said) = judged();
+    assert_eq!(word, json!("inconclusive"), "{said}");
+    let comment = project.read("kelvin/gate.md");
+    let first: Vec<&str> = comment.lines().take(6).collect();
+    let first = first.join("\n");
+    assert!(
+        first.contains("nothing was measured of what this change edits"),
+        "{comment}"
+    );
+    assert!(
+        first.contains("Measure what this change is now"),
+        "{comment}"
+    );
+    // A step that has written the file anew has measured the change.
+    project.write("results.csv", &format!("case,correct\n{table}\n"));
+    assert_eq!(judged().0, json!("pass"));
 }
 
 #[test]

@@ -52,6 +52,31 @@ fn a_joined_report_is_judged_like_a_run_of_its_own_and_nothing_is_run() {
 }
 
 #[test]
+fn a_report_of_another_commit_says_nothing_of_the_one_that_is_checked_out() {
+    let (_remote, url) = repository::bare();
+    let project = changed(&url, GROUNDED);
+    run_shards(&project, 2, &[]);
+    merge(&project);
+    let judged = || {
+        let said = project
+            .kelvin(&["gate", "--report", "kelvin/report.json"])
+            .expect(0);
+        repository::verdict(&project, &said)
+    };
+    assert_eq!(judged()["verdict"], "pass");
+    project.write("pipeline.sh", CONSTANT);
+    repository::commit(&project, "worse");
+    let open = judged();
+    assert_eq!(open["verdict"], "inconclusive", "{open}");
+    let first = open["reasons"][0]["text"].as_str().expect("text");
+    assert!(
+        first.contains("what lies between was not measured"),
+        "{first}"
+    );
+    assert_eq!(open["reasons"][0]["code"], "not_measured");
+}
+
+#[test]
 fn a_report_that_cannot_be_judged_as_it_is_is_refused() {
     let (_remote, url) = repository::bare();
     let project = changed(&url, CONSTANT);

@@ -172,17 +172,21 @@ fn lacks_what_was_removed(verdict: &Verdict, id: &str, metric: &MetricVerdict) -
 
 /// The advice if the change edits what is measured together with other files, so that a measurement with the settings
 /// of the base cannot tell the two apart.
-const ALONE: &str = "Edit what is measured in a change of its own: then both can be judged.";
+const ALONE: &str = "Edit what is measured in a change of its own: then both can be judged. Where something only gets \
+                     another name, let the old one stay beside it until that is merged.";
 
 /// The next step if a verdict is open and more runs cannot decide it.
 fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
     if verdict.tells(ReasonCode::MeasuredAsBase) {
         return begun.and(ALONE);
     }
-    match gated(verdict).any(|(id, metric)| lacks_what_was_removed(verdict, id, metric)) {
-        true => missing(verdict),
-        false => begun.and("Look at what the reasons name: more runs would not decide it."),
+    if gated(verdict).any(|(id, metric)| lacks_what_was_removed(verdict, id, metric)) {
+        return missing(verdict);
     }
+    begun.and(match verdict.tells(ReasonCode::NotMeasured) {
+        true => "Measure what this change is now, then judge that.",
+        false => "Look at what the reasons name: more runs would not decide it.",
+    })
 }
 
 /// The next step if a measurement failed.
@@ -192,14 +196,32 @@ fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
         return begun.and(ALONE);
     }
     let begun = begun.and("The reasons say what could not be measured.");
+    // A run that failed has no figures; one that measured something else has.
     let has_failed = |(id, metric): (&String, &MetricVerdict)| {
-        metric.cause == Cause::Incomparable
+        (metric.cause == Cause::Incomparable && metric.head.is_none())
             || (id.ends_with("failure_rate") && metric.head.is_some_and(|head| head > 0.0))
     };
     if gated(verdict).any(has_failed) {
         return begun.and(
             " Where calls failed, the log of the run has the last lines that the pipeline printed.",
         );
+    }
+    if gated(verdict).any(|(_, metric)| metric.cause == Cause::Incomparable) {
+        return begun.and(
+            " Where both runs came to their end, no further one compares them: once this is merged, the base measures what \
+             this change measures.",
+        );
+    }
+    let is_withdrawn = |metric: &MetricVerdict| {
+        metric.cause == Cause::NoValue && metric.base.is_some() && metric.head.is_none()
+    };
+    if let Some((id, _)) = gated(verdict).find(|(_, metric)| is_withdrawn(metric)) {
+        return begun
+            .and(" Where ")
+            .name(id)
+            .and(" only has another name now, give it that of the base; where it is meant to go, gate it no more: ")
+            .name(format!("gate: {{metrics: {{{id}: {{policy: info}}}}}}"))
+            .and(".");
     }
     match verdict.has_removed_items() {
         true => begun.and(format!(
@@ -414,6 +436,47 @@ mod tests {
         // What failed may succeed in the next run.
         let step = said(open_for_what_is_missing()).1;
         assert!(step.starts_with("Running the pipeline again"), "{step}");
+    }
+
+    #[test]
+    fn a_metric_that_is_gone_gets_its_name_back_or_is_gated_no_more() {
+        let mut verdict = open_for_what_is_missing();
+        verdict.verdict = Word::Unmeasured;
+        verdict.passed = false;
+        let mut metric = verdict.metrics.remove("results.qa.pass").expect("it");
+        metric.verdict = Word::Unmeasured;
+        metric.cause = Cause::NoValue;
+        metric.head = None;
+        let told = |metric: &MetricVerdict| {
+            let mut verdict = verdict.clone();
+            let name = "checks.done".to_owned();
+            verdict.metrics.insert(name, metric.clone());
+            said(verdict).1
+        };
+        let gone = told(&metric);
+        assert!(
+            gone.contains("Where `checks.done` only has another name now"),
+            "{gone}"
+        );
+        let rule = "gate it no more: `gate: {metrics: {checks.done: {policy: info}}}`.";
+        assert!(gone.contains(rule), "{gone}");
+        // Both sides have figures, of something else each.
+        metric.cause = Cause::Incomparable;
+        metric.head = Some(1.0);
+        let other = told(&metric);
+        assert!(other.contains("no further one compares them"), "{other}");
+        metric.head = None;
+        let failed = told(&metric);
+        assert!(failed.contains("the log of the run"), "{failed}");
+    }
+
+    #[test]
+    fn what_was_measured_of_another_commit_is_to_be_measured_anew() {
+        let mut verdict = passed(ReasonCode::NotMeasured);
+        verdict.verdict = Word::Inconclusive;
+        let (tone, step) = said(verdict);
+        assert_eq!(tone, Tone::Caution, "{step}");
+        assert_eq!(step, "Measure what this change is now, then judge that.");
     }
 
     #[test]

@@ -100,6 +100,11 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
         Vec::new()
     }
 
+    /// The files of results that an earlier step has made, relative to the configuration.
+    fn given_files(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// The judges that grade for the probe, each with its place in the configuration: `grading.judge`.
     fn judges(&self) -> Vec<(String, &JudgeSettings)> {
         Vec::new()

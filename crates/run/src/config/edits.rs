@@ -182,6 +182,13 @@ impl Config {
             .collect()
     }
 
+    /// The files of results that an earlier step has made, and no command of the configuration.
+    pub fn given_files(&self) -> Vec<&str> {
+        self.configured()
+            .flat_map(|probe| probe.settings.given_files())
+            .collect()
+    }
+
     /// The command lines of checks that run after a pipeline.
     pub fn checking_commands(&self) -> Vec<&str> {
         self.configured()
