@@ -137,8 +137,8 @@ impl ChangedAnswers {
             items: pairs.edited.clone(),
             ..AnswerPairs::default()
         };
-        let of_edited = OwnAnswers::of(&edited, is_exact);
-        if of + gone + new + of_edited.count() == 0 {
+        let edited = OwnAnswers::of(&edited, is_exact).changed();
+        if of + gone + new == 0 && edited.is_empty() {
             return None;
         }
         let mut changed = own.changed();
@@ -161,7 +161,7 @@ impl ChangedAnswers {
             varied_on_base,
             once: !is_exact && own.are_single(),
             answers: kept(&changed),
-            edited: kept(&of_edited.changed()),
+            edited: kept(&edited),
         })
     }
 
@@ -225,12 +225,15 @@ impl ChangedAnswers {
 
     /// The first item whose answer differs, in a sentence without its full stop; none if there is no such item.
     pub fn lead(&self) -> Option<Phrase> {
-        let first = self.answers.first().or(self.edited.first())?;
-        let told = Phrase::of_name(&first.item);
-        let told = match self.answers.is_empty() {
-            true => told.and(", which this change edits,"),
-            false => told,
+        let (first, count, edit) = match self.answers.first() {
+            Some(first) => (first, self.other, ""),
+            None => (
+                self.edited.first()?,
+                self.edited.len(),
+                ", which this change edits,",
+            ),
         };
+        let told = Phrase::of_name(&first.item).and(edit);
         // A withheld answer is stored as a digest, and two digests only show that the answers differ.
         let told = match is_withheld(&first.head) || is_withheld(&first.base) {
             true => told.and(" is answered otherwise"),
@@ -245,7 +248,7 @@ impl ChangedAnswers {
             Some(expected) => told.and(" (expected ").quote(bare(expected)).and(")"),
             None => told,
         };
-        Some(match self.other.max(self.edited.len()) - 1 {
+        Some(match count - 1 {
             0 => told,
             more => told.and(format!(" (and {more} more {})", self.noun(more))),
         })
@@ -519,6 +522,50 @@ fn bare(answer: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::ItemAnswers;
+    use kelvin_record::Answer;
+
+    #[test]
+    fn edited_items_are_counted_apart_from_those_that_are_the_same_on_both_sides() {
+        let other = |name: &str| ItemAnswers {
+            name: name.to_owned(),
+            itself: (
+                vec![Some(Answer::Text("pay".to_owned()))],
+                vec![Some(Answer::Text("refuse".to_owned()))],
+            ),
+            ..ItemAnswers::default()
+        };
+        let changed = |same: &[&str], edited: &[&str]| {
+            let pairs = AnswerPairs {
+                items: same.iter().map(|name| other(name)).collect(),
+                edited: edited.iter().map(|name| other(name)).collect(),
+                ..AnswerPairs::default()
+            };
+            ChangedAnswers::of(&pairs, &BTreeMap::new(), true)
+        };
+        let lead = |changed: &ChangedAnswers| {
+            let lead = changed.lead().expect("an answer differs");
+            lead.show(|_, name| name.to_owned())
+        };
+        let both = changed(&["a"], &["b", "c", "d"]).expect("they differ");
+        assert_eq!(lead(&both), "a is answered refuse instead of pay");
+        assert_eq!((both.other, both.edited.len()), (1, 3));
+        let edited = changed(&[], &["b", "c"]).expect("they differ");
+        let told = lead(&edited);
+        assert!(
+            told.starts_with("b, which this change edits, is answered refuse"),
+            "{told}"
+        );
+        assert!(told.contains("(and 1 more"), "{told}");
+        assert!(!edited.is_compared());
+        let mut as_before = other("b");
+        as_before.itself.1 = as_before.itself.0.clone();
+        let pairs = AnswerPairs {
+            edited: vec![as_before],
+            ..AnswerPairs::default()
+        };
+        assert_eq!(ChangedAnswers::of(&pairs, &BTreeMap::new(), true), None);
+    }
 
     #[test]
     fn two_answers_that_differ_are_never_shown_alike() {
