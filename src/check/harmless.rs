@@ -192,20 +192,22 @@ fn not_of_kelvin<'t>(
     config: &Config,
     touched: &'t Touched,
 ) -> Vec<(&'t PathBuf, TouchedKind)> {
-    let out = request.check.out.as_ref();
-    let out = out.and_then(|out| std::path::absolute(out).ok());
-    let mut own = history::files(&config.root);
-    own.push(out.unwrap_or_else(|| config.root.join("kelvin")));
-    own.extend(config.cache.as_ref().map(|cache| cache.dir.clone()));
-    let own: Vec<PathBuf> = own
-        .iter()
-        .flat_map(|path| within(&touched.top, path))
-        .collect();
+    let own = own_files(request, config, &touched.top);
     let paths = touched.paths.iter();
     paths
         .filter(|(path, _)| !own.iter().any(|own| path.starts_with(own)))
         .map(|(path, kind)| (path, *kind))
         .collect()
+}
+
+/// The files and folders that kelvin itself writes, relative to the top of the repository.
+pub(super) fn own_files(request: &GateRequest, config: &Config, top: &Path) -> Vec<PathBuf> {
+    let out = request.check.out.as_ref();
+    let out = out.and_then(|out| std::path::absolute(out).ok());
+    let mut own = history::files(&config.root);
+    own.push(out.unwrap_or_else(|| config.root.join("kelvin")));
+    own.extend(config.cache.as_ref().map(|cache| cache.dir.clone()));
+    own.iter().flat_map(|path| within(top, path)).collect()
 }
 
 /// Why one of the touched files may change an answer; none if no file may.

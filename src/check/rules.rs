@@ -7,13 +7,13 @@ use std::path::Path;
 
 use super::rule_files::{self, EditedRule};
 use super::why::reason;
-use super::{GateRequest, calibrated, measure};
+use super::{GateRequest, calibrated, harmless, measure};
 use crate::baseline::{self, Unknown};
 use kelvin_gate::Judgement;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::verdict::{Reason, ReasonCode, Word};
 use kelvin_run::config;
-use kelvin_run::config::{Config, Edited};
+use kelvin_run::config::{Config, Edited, Harmless};
 use kelvin_system::git::Oid;
 
 /// The old rules.
@@ -281,9 +281,10 @@ fn of_evaluators(config: &Config, request: &GateRequest) -> Option<Reason> {
     })
 }
 
-/// A warning about a committed file of results that no command of the configuration makes, if the file is the same on
-/// the base while the change edits other files: then the results are those of another commit.
-pub(super) fn results_of_the_base(config: &Config, request: &GateRequest) -> Option<String> {
+/// A warning about a file of results that no command of the configuration makes, if the results are those of an earlier
+/// state of the pipeline: the file is committed and the same on the base while the change edits other files, or it is
+/// older than a file that the change edits.
+pub(super) fn results_of_before(config: &Config, request: &GateRequest) -> Option<String> {
     let given = config.given_files();
     if given.is_empty() {
         return None;
@@ -294,13 +295,43 @@ pub(super) fn results_of_the_base(config: &Config, request: &GateRequest) -> Opt
     let root = config.root.canonicalize().ok()?;
     let top = against.top.canonicalize().ok()?;
     let below = root.strip_prefix(&top).ok()?;
-    let is_as_before = |name: &&str| {
+    let names = given
+        .iter()
+        .filter_map(|file| file.strip_prefix(&config.root).ok());
+    let is_as_before = |name: &&Path| {
         let path = below.join(name);
         against.files.contains(&path) && !against.changed.contains(&path)
     };
-    let file = given.into_iter().find(is_as_before)?;
+    if let Some(file) = names.clone().find(is_as_before) {
+        return Some(format!(
+            "the results in `{}` are committed, and as the base has them: nothing was measured of what this change edits",
+            file.display()
+        ));
+    }
+    // A job has just written all files of its checkout, while the results of an earlier job keep their time.
+    if request.hint.in_workflow || std::env::var_os("CI").is_some_and(|value| !value.is_empty()) {
+        return None;
+    }
+    let list = Harmless::of(&config.harmless, below).ok()?;
+    let own = harmless::own_files(request, config, &top);
+    let written = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
+    let configuration = config.file.file_name().map(|name| below.join(name));
+    // What git does not track may be left behind by the run that made the results.
+    let edited = against.changed.iter().filter(|path| {
+        !against.untracked.contains(*path)
+            && list.pattern_for(path).is_none()
+            && !own.iter().any(|own| path.starts_with(own))
+            && configuration.as_ref() != Some(*path)
+            && !names.clone().any(|name| **path == below.join(name))
+    });
+    let times = edited.filter_map(|path| Some((written(&top.join(path))?, path)));
+    let (last, edited) = times.max()?;
+    let mut old = names.filter(|name| written(&root.join(name)).is_some_and(|time| time < last));
+    let file = old.next()?;
     Some(format!(
-        "the results in `{file}` are committed, and as the base has them: nothing was measured of what this change edits"
+        "the results in `{}` are older than the last edit of `{}`, so they may be those of an earlier version",
+        file.display(),
+        edited.display()
     ))
 }
 

@@ -80,6 +80,13 @@ pub(super) fn judge(
     let report = side.report();
     let foremost = report.notices.iter().filter(|notice| notice.foremost);
     judgement.caveats = foremost.map(|notice| notice.text.clone()).collect();
+    let (measured, compared) = (&report.run.session, judgement.base.as_ref());
+    let is_itself =
+        compared.is_some_and(|base| base.commit.is_some() && base.commit == measured.commit);
+    if is_itself && !measured.dirty {
+        let text = "the base is this commit itself, so no change is compared";
+        judgement.caveats.push(text.to_owned());
+    }
     let edits = match request.by_the_base {
         true => Vec::new(),
         false => {
@@ -108,7 +115,7 @@ pub(super) fn judge(
     if judgement.base.is_some()
         && matches!(judgement.verdict.verdict, Word::Pass | Word::Inconclusive)
         && !request.by_the_base
-        && let Some(text) = rules::results_of_the_base(config, request)
+        && let Some(text) = rules::results_of_before(config, request)
     {
         measure::leave_open(&mut judgement, ReasonCode::NotMeasured, &text);
     }

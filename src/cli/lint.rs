@@ -112,7 +112,7 @@ fn text(file: &str, linted: &Linted) -> String {
     let _ = match linted.is_fine() {
         true => writeln!(
             page,
-            "{shown}: nothing is wrong with it and {}",
+            "{shown}: nothing is wrong with it; read: {}",
             linted.read.join(", ")
         ),
         false => writeln!(page, "{shown}: cannot be run"),

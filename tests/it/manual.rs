@@ -13,7 +13,7 @@ fn lint_says_that_nothing_is_wrong_and_runs_nothing() {
     let said = project.kelvin(&["lint"]).expect(0);
     assert!(
         said.stdout
-            .contains("kelvin.yaml: nothing is wrong with it and "),
+            .contains("kelvin.yaml: nothing is wrong with it; read: "),
         "{}",
         said.stdout
     );

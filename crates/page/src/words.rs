@@ -228,7 +228,7 @@ pub fn duration(seconds: f64) -> String {
 
 /// Ids for a person: the first few, and how many others there are.
 pub fn listed(ids: &[&str]) -> String {
-    const MOST: usize = 20;
+    const MOST: usize = 8;
     let shown = ids[..ids.len().min(MOST)].join(", ");
     match ids.len().saturating_sub(MOST) {
         0 => shown,

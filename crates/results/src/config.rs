@@ -1,6 +1,7 @@
 //! The section of this probe in `kelvin.yaml`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema};
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::ResultsKind;
+use super::evaluator;
 use super::readers::Format;
 use super::{Columns, EmptyScore, MetricColumn};
 use kelvin_base::digest::Fields;
@@ -484,11 +486,11 @@ impl ProbeSettings for ResultsSettings {
             .collect()
     }
 
-    fn given_files(&self) -> Vec<&str> {
+    fn given_files(&self, root: &Path) -> Vec<PathBuf> {
         let suites = self.suites.iter();
         let given = suites.filter(|suite| suite.keys.run.is_none());
         given
-            .filter_map(|suite| suite.keys.file.as_deref())
+            .flat_map(|suite| evaluator::files(suite, root))
             .collect()
     }
 

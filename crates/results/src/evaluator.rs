@@ -386,6 +386,11 @@ fn states(suite: &Suite, root: &Path) -> BTreeMap<PathBuf, FileState> {
     paths.filter_map(state).collect()
 }
 
+/// The files that are there and match the `file` of a suite.
+pub(super) fn files(suite: &Suite, root: &Path) -> Vec<PathBuf> {
+    states(suite, root).into_keys().collect()
+}
+
 /// The state of the file that an earlier step has made, as a text that differs if the file does.
 pub(super) fn state_of_file(suite: &Suite, root: &Path) -> String {
     let states = states(suite, root).into_iter();

@@ -247,6 +247,53 @@ fn results_that_are_committed_and_as_on_the_base_say_nothing_of_a_change() {
 }
 
 #[test]
+fn results_that_are_older_than_an_edit_do_not_let_it_pass() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, "");
+    let table: String = (1..=12).map(|n| format!("case-{n:02},1\n")).collect();
+    let made = |minutes: u64| {
+        project.write("results.csv", &format!("case,correct\n{table}"));
+        let file = project.path("results.csv");
+        let file = std::fs::File::options().append(true).open(file);
+        let time = std::time::SystemTime::now() - std::time::Duration::from_secs(60 * minutes);
+        file.expect("opened").set_modified(time).expect("set");
+    };
+    project.write(".gitignore", "results.csv\n");
+    project.write("answer.sh", "echo right\n");
+    project.write(
+        "kelvin.yaml",
+        "harmless: [\"*.md\"]\nresults:\n  - name: qa\n    file: results.csv\n    format: csv\n    columns: {case: case}\n    \
+         metrics:\n      correct: {better: higher, range: [0, 1]}\n",
+    );
+    commit(&project, "an evaluator");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    made(0);
+    save(&project);
+    git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+    project.write("answer.sh", "echo worse\n");
+    commit(&project, "another pipeline");
+    made(10);
+    let judged = |variables: &[(&str, &str)]| {
+        let mut command = project.command(&["gate", "--no-history"]);
+        command.env_remove("CI").envs(variables.iter().copied());
+        let said = Said::of(&mut command).expect(0);
+        (verdict(&project, &said)["verdict"].clone(), said.stdout)
+    };
+    let (word, said) = judged(&[]);
+    assert_eq!(word, json!("inconclusive"), "{said}");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "the results in `results.csv` are older than the last edit of `answer.sh`";
+    assert!(said.contains(why), "{said}");
+    // The files of a checkout of a job are all new.
+    assert_eq!(judged(&[("CI", "true")]).0, json!("pass"));
+    made(0);
+    assert_eq!(judged(&[]).0, json!("pass"));
+    project.write("NOTES.md", "later\n");
+    commit(&project, "notes");
+    assert_eq!(judged(&[]).0, json!("pass"), "notes are harmless");
+}
+
+#[test]
 fn the_order_of_the_file_means_nothing_and_a_case_put_in_at_the_top_mispairs_none() {
     let project = measured("", 1);
     let shuffled = project

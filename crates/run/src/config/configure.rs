@@ -8,7 +8,7 @@ use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::generate::SchemaSettings;
@@ -100,8 +100,9 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
         Vec::new()
     }
 
-    /// The files of results that an earlier step has made, relative to the configuration.
-    fn given_files(&self) -> Vec<&str> {
+    /// The files of results that an earlier step has made. `root`: the folder of the configuration.
+    fn given_files(&self, root: &Path) -> Vec<PathBuf> {
+        let _ = root;
         Vec::new()
     }
 

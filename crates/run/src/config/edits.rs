@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -183,9 +183,9 @@ impl Config {
     }
 
     /// The files of results that an earlier step has made, and no command of the configuration.
-    pub fn given_files(&self) -> Vec<&str> {
+    pub fn given_files(&self) -> Vec<PathBuf> {
         self.configured()
-            .flat_map(|probe| probe.settings.given_files())
+            .flat_map(|probe| probe.settings.given_files(&self.root))
             .collect()
     }
 

@@ -100,6 +100,8 @@ pub struct Against {
     pub files: BTreeSet<PathBuf>,
     /// The files that were added, changed or removed since the commit.
     pub changed: BTreeSet<PathBuf>,
+    /// The files that git does not track; what a run leaves behind may be among them.
+    pub untracked: BTreeSet<PathBuf>,
 }
 
 /// Compares the work tree around `root` with the tree of a commit; none if the work tree cannot be listed.
@@ -155,6 +157,7 @@ pub fn against(root: &Path, tree: &Tree<'_>) -> anyhow::Result<Option<Against>> 
         top: seen.top,
         files: files.keys().map(|name| path(name)).collect(),
         changed,
+        untracked: seen.untracked.iter().map(|name| path(name)).collect(),
     }))
 }
 
