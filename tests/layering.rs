@@ -126,6 +126,28 @@ fn no_file_names_a_probe_but_the_registry_and_those_that_are_listed() {
     assert_eq!(knowing, listed.collect(), "left: found, right: listed");
 }
 
+#[test]
+fn no_comment_has_an_example_that_no_test_would_run() {
+    let mut files = BTreeMap::new();
+    collect(&root().join("src"), "rs", &mut files);
+    collect(&root().join("crates"), "rs", &mut files);
+    for (path, text) in files {
+        let is_example = |line: &str| {
+            let line = line.trim_start();
+            ["/// ```", "//! ```"]
+                .iter()
+                .any(|begin| line.starts_with(begin))
+        };
+        let place = text.lines().position(is_example);
+        assert!(
+            place.is_none(),
+            "{}:{}: examples in comments are not run (`doctest = false`, since there is none): write a test",
+            path.display(),
+            place.unwrap_or_default() + 1
+        );
+    }
+}
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

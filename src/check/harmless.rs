@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 
 use super::stored::search_stored;
-use super::{CheckMode, Checked, GateRequest, Judged, asked, named, rule_files, settle, write};
+use super::{
+    CheckMode, Checked, GateRequest, Judged, asked, measure, named, rule_files, settle, write,
+};
 use crate::baseline;
 use crate::baseline::{Baseline, HeadFiles, Hint, Search, Touched, TouchedBy, TouchedKind};
-use crate::history;
 use kelvin_base::clock::Clock;
 use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};
@@ -192,22 +193,12 @@ fn not_of_kelvin<'t>(
     config: &Config,
     touched: &'t Touched,
 ) -> Vec<(&'t PathBuf, TouchedKind)> {
-    let own = own_files(request, config, &touched.top);
+    let own = measure::own_files(request, config, &touched.top);
     let paths = touched.paths.iter();
     paths
         .filter(|(path, _)| !own.iter().any(|own| path.starts_with(own)))
         .map(|(path, kind)| (path, *kind))
         .collect()
-}
-
-/// The files and folders that kelvin itself writes, relative to the top of the repository.
-pub(super) fn own_files(request: &GateRequest, config: &Config, top: &Path) -> Vec<PathBuf> {
-    let out = request.check.out.as_ref();
-    let out = out.and_then(|out| std::path::absolute(out).ok());
-    let mut own = history::files(&config.root);
-    own.push(out.unwrap_or_else(|| config.root.join("kelvin")));
-    own.extend(config.cache.as_ref().map(|cache| cache.dir.clone()));
-    own.iter().flat_map(|path| within(top, path)).collect()
 }
 
 /// Why one of the touched files may change an answer; none if no file may.
@@ -404,7 +395,7 @@ impl ReadFiles {
         let root = top.join(below);
         let items = files.iter().flat_map(|path| {
             let path = path.strip_prefix(&config.root).unwrap_or(path);
-            within(top, &root.join(path))
+            measure::within(top, &root.join(path))
         });
         Ok(Self {
             named: NamedPaths::of(text, below, top)?,
@@ -424,16 +415,6 @@ impl ReadFiles {
         let name = self.named.name_of(path)?;
         Some(format!("the configuration names `{name}`"))
     }
-}
-
-/// A path within the repository, and the path that it links to.
-fn within(top: &Path, path: &Path) -> Vec<PathBuf> {
-    let here = file::plain(path.strip_prefix(top).unwrap_or(Path::new("/")));
-    let real = path.canonicalize().ok();
-    let real = real.and_then(|real| real.strip_prefix(top).ok().map(Path::to_path_buf));
-    let mut both: Vec<PathBuf> = here.into_iter().chain(real).collect();
-    both.dedup();
-    both
 }
 
 /// The report that is stored for the base; the inner error says why there is none that can be used.

@@ -2,7 +2,7 @@
 //! code and its cases are also measured with the old settings and checks, and the worse verdict counts.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::budget::one_run;
 use super::head::OtherSettings;
@@ -11,6 +11,7 @@ use super::why::reason;
 use super::{GateRequest, asked};
 use crate::baseline;
 use crate::baseline::{Hint, Login};
+use crate::history;
 use crate::registry::Registry;
 use kelvin_base::file;
 use kelvin_gate::Judgement;
@@ -355,4 +356,24 @@ pub(super) fn leave_open(judgement: &mut Judgement, code: ReasonCode, text: &str
     verdict.verdict = verdict.verdict.max(Word::Inconclusive);
     let reason = reason(code, Some(Effect::Warn), text);
     verdict.reasons.insert(0, reason);
+}
+
+/// A path within the repository, and the path that it links to.
+pub(super) fn within(top: &Path, path: &Path) -> Vec<PathBuf> {
+    let here = file::plain(path.strip_prefix(top).unwrap_or(Path::new("/")));
+    let real = path.canonicalize().ok();
+    let real = real.and_then(|real| real.strip_prefix(top).ok().map(Path::to_path_buf));
+    let mut both: Vec<PathBuf> = here.into_iter().chain(real).collect();
+    both.dedup();
+    both
+}
+
+/// The files and folders that kelvin itself writes, relative to the top of the repository.
+pub(super) fn own_files(request: &GateRequest, config: &Config, top: &Path) -> Vec<PathBuf> {
+    let out = request.check.out.as_ref();
+    let out = out.and_then(|out| std::path::absolute(out).ok());
+    let mut own = history::files(&config.root);
+    own.push(out.unwrap_or_else(|| config.root.join("kelvin")));
+    own.extend(config.cache.as_ref().map(|cache| cache.dir.clone()));
+    own.iter().flat_map(|path| within(top, path)).collect()
 }

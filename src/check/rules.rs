@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::rule_files::{self, EditedRule};
 use super::why::reason;
-use super::{GateRequest, calibrated, harmless, measure};
+use super::{GateRequest, calibrated, measure};
 use crate::baseline::{self, Unknown};
 use kelvin_gate::Judgement;
 use kelvin_gate::policy::Effect;
@@ -295,35 +295,38 @@ pub(super) fn results_of_before(config: &Config, request: &GateRequest) -> Optio
     let root = config.root.canonicalize().ok()?;
     let top = against.top.canonicalize().ok()?;
     let below = root.strip_prefix(&top).ok()?;
+    let list = Harmless::of(&config.harmless, below).ok()?;
+    let own = measure::own_files(request, config, &top);
     let names = given
         .iter()
         .filter_map(|file| file.strip_prefix(&config.root).ok());
+    // Another file of results may be committed beside this one, and says nothing of the pipeline.
+    let mut edited = against.changed.iter().filter(|path| {
+        list.pattern_for(path).is_none()
+            && !own.iter().any(|own| path.starts_with(own))
+            && !names.clone().any(|name| **path == below.join(name))
+    });
     let is_as_before = |name: &&Path| {
         let path = below.join(name);
         against.files.contains(&path) && !against.changed.contains(&path)
     };
     if let Some(file) = names.clone().find(is_as_before) {
-        return Some(format!(
-            "the results in `{}` are committed, and as the base has them: nothing was measured of what this change edits",
-            file.display()
-        ));
+        return edited.next().map(|_| {
+            format!(
+                "the results in `{}` are committed, and as the base has them: nothing was measured of what this change edits",
+                file.display()
+            )
+        });
     }
     // A job has just written all files of its checkout, while the results of an earlier job keep their time.
     if request.hint.in_workflow || std::env::var_os("CI").is_some_and(|value| !value.is_empty()) {
         return None;
     }
-    let list = Harmless::of(&config.harmless, below).ok()?;
-    let own = harmless::own_files(request, config, &top);
     let written = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
     let configuration = config.file.file_name().map(|name| below.join(name));
     // What git does not track may be left behind by the run that made the results.
-    let edited = against.changed.iter().filter(|path| {
-        !against.untracked.contains(*path)
-            && list.pattern_for(path).is_none()
-            && !own.iter().any(|own| path.starts_with(own))
-            && configuration.as_ref() != Some(*path)
-            && !names.clone().any(|name| **path == below.join(name))
-    });
+    let edited = edited
+        .filter(|path| !against.untracked.contains(*path) && configuration.as_ref() != Some(*path));
     let times = edited.filter_map(|path| Some((written(&top.join(path))?, path)));
     let (last, edited) = times.max()?;
     let mut old = names.filter(|name| written(&root.join(name)).is_some_and(|time| time < last));

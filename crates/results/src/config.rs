@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::ResultsKind;
-use super::evaluator;
 use super::readers::Format;
+use super::written::states;
 use super::{Columns, EmptyScore, MetricColumn};
 use kelvin_base::digest::Fields;
 use kelvin_record::Direction;
@@ -490,7 +490,7 @@ impl ProbeSettings for ResultsSettings {
         let suites = self.suites.iter();
         let given = suites.filter(|suite| suite.keys.run.is_none());
         given
-            .flat_map(|suite| evaluator::files(suite, root))
+            .flat_map(|suite| states(suite.keys.file.as_deref(), root).into_keys())
             .collect()
     }
 

@@ -3,9 +3,8 @@
 //! every other call apply to it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -15,6 +14,7 @@ use serde_json::Value;
 use super::config::{CASES_FILE, CASES_REGEX, Suite};
 use super::gather::{SuiteRun, gather};
 use super::readers;
+use super::written::{FileState, states};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_page::listed;
@@ -300,7 +300,7 @@ impl Evaluator<'_> {
 
     /// The files that match `file`, with their state.
     fn states(&self) -> BTreeMap<PathBuf, FileState> {
-        states(self.suite, &self.site.root)
+        states(self.suite.keys.file.as_deref(), &self.site.root)
     }
 
     /// The file that matches `file` and that the run has written.
@@ -338,71 +338,6 @@ impl Evaluator<'_> {
             }
         }
     }
-}
-
-/// The data that show that a file was written again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct FileState {
-    time: Option<SystemTime>,
-    size: u64,
-    inode: u64,
-}
-
-impl FileState {
-    fn of(data: &Metadata) -> Self {
-        Self {
-            time: data.modified().ok(),
-            size: data.len(),
-            inode: data.ino(),
-        }
-    }
-}
-
-/// The files that match the `file` of a suite, with their state.
-fn states(suite: &Suite, root: &Path) -> BTreeMap<PathBuf, FileState> {
-    let Some(pattern) = &suite.keys.file else {
-        return BTreeMap::new();
-    };
-    let whole = root.join(pattern);
-    let state = |path: PathBuf| {
-        let data = fs::metadata(&path).ok()?;
-        Some((path, FileState::of(&data)))
-    };
-    let last = pattern
-        .rsplit_once('/')
-        .map_or(pattern.as_str(), |(_, last)| last);
-    let Some((begin, end)) = last.split_once('*') else {
-        return state(whole).into_iter().collect();
-    };
-    let folder = whole.parent().unwrap_or(root);
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let fits = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| {
-            name.len() >= begin.len() + end.len() && name.starts_with(begin) && name.ends_with(end)
-        })
-    };
-    let paths = entries.map(|entry| entry.path()).filter(fits);
-    paths.filter_map(state).collect()
-}
-
-/// The files that are there and match the `file` of a suite.
-pub(super) fn files(suite: &Suite, root: &Path) -> Vec<PathBuf> {
-    states(suite, root).into_keys().collect()
-}
-
-/// The state of the file that an earlier step has made, as a text that differs if the file does.
-pub(super) fn state_of_file(suite: &Suite, root: &Path) -> String {
-    let states = states(suite, root).into_iter();
-    let fields = states.fold(
-        Fields::of("kelvin/results/file/v1"),
-        |fields, (path, state)| {
-            fields
-                .field("path", path.as_os_str().as_encoded_bytes())
-                .field("state", format!("{state:?}"))
-        },
-    );
-    fields.digest().to_string()
 }
 
 /// The file itself, or the only file in a folder: some evaluators create a folder at the path that they are given.

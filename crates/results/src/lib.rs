@@ -16,6 +16,7 @@ mod page;
 pub mod readers;
 mod record;
 mod row;
+mod written;
 
 pub use change::{ResultsChange, SuiteChange};
 pub use columns::{Columns, EmptyScore, MetricColumn};

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::config::{ResultsSettings, Suite};
-use super::evaluator::{Asked, Evaluator, RunReader, state_of_file};
+use super::evaluator::{Asked, Evaluator, RunReader};
 use super::figures;
 use super::flaky::{self, FlakySince};
 use super::gather::SuiteRun;
 use super::record::{
     ResultRecord, ResultSample, ResultsBasis, ResultsSection, SuiteBasis, id, nouns_of_tool, parts,
 };
+use super::written::state_of_file;
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind};
@@ -253,7 +254,7 @@ impl BegunSuite<'_> {
             cases: cases.clone(),
             state: match command {
                 Some(_) => None,
-                None => Some(state_of_file(self.suite, self.root)),
+                None => Some(state_of_file(self.suite.keys.file.as_deref(), self.root)),
             },
             rescored: keys.rescore.clone().filter(|_| self.by_other_rules),
         };
