@@ -299,9 +299,8 @@ fn record(
             "some rows of the case `{name}` have the number of a repeat and others have none: number all of them, or none"
         ));
     }
-    let text = |text: &Option<String>| text.as_deref().map(|text| KeptText::beginning(text, KEPT));
-    let asked = rows.iter().find_map(|row| text(&row.texts.input));
-    let expected = rows.iter().find_map(|row| text(&row.texts.expected));
+    let asked = rows.iter().find_map(|row| row.texts.input.clone());
+    let expected = rows.iter().find_map(|row| row.texts.expected.clone());
     let mut samples: BTreeMap<u32, ResultSample> = BTreeMap::new();
     for (at, row) in (1..).zip(rows) {
         let repeat = row.repeat.unwrap_or(at);
@@ -319,7 +318,7 @@ fn record(
             sample.error = row.error.map(|error| KeptText::beginning(&error, KEPT));
         }
         if sample.answer.is_none() {
-            sample.answer = text(&row.texts.answer);
+            sample.answer = row.texts.answer;
         }
     }
     for sample in samples.values_mut() {

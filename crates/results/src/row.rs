@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kelvin_base::digest::Digest;
-use kelvin_record::Direction;
+use kelvin_record::{Direction, KeptText};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,11 +33,11 @@ pub struct Row {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowTexts {
     /// The input for the pipeline.
-    pub input: Option<String>,
+    pub input: Option<KeptText>,
     /// The expected answer.
-    pub expected: Option<String>,
+    pub expected: Option<KeptText>,
     /// The answer of the pipeline.
-    pub answer: Option<String>,
+    pub answer: Option<KeptText>,
 }
 
 /// What a format itself says of a metric.

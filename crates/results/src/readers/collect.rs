@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use kelvin_base::digest::Digest;
-use kelvin_record::Direction;
+use kelvin_record::{Direction, KeptText, KeptTexts};
 
-use super::{ReadError, cut};
+use super::ReadError;
 use crate::{MetricKind, Results, Row};
 
 /// A pass (1) or a failure (0).
@@ -37,8 +37,9 @@ pub(super) const LATENCY: &str = "latency_s";
 pub(super) const COST: &str = "cost";
 pub(super) const TOKENS: &str = "tokens";
 
-/// How many bytes of text are stored for a field of a sample, and for a whole file. The texts are for a page that a
-/// person reads; without a limit, a file of 1 GB would be completely in memory.
+/// How many characters of a field of a sample are stored, and how many bytes of all texts of a file. The texts are for a
+/// page that a person reads; without a limit, a file of 1 GB would be completely in memory. What is compared is the
+/// digest of the whole text, which every text has.
 const TEXT: usize = 2_000;
 const TEXTS: usize = 32 << 20;
 
@@ -122,15 +123,15 @@ impl Collector {
         }
     }
 
-    /// The text of a field in the form in which it is stored for the page; none if the limit of the file is reached.
-    pub(super) fn text(&mut self, text: &str) -> Option<String> {
-        let text = cut(text, TEXT);
-        if text.len() > self.texts_left {
+    /// The text of a field in the form in which it is stored: its digest alone if the limit of the file is reached.
+    pub(super) fn text(&mut self, text: &str) -> KeptText {
+        let mut kept = KeptText::beginning(text, TEXT);
+        if kept.text.len() > self.texts_left {
             self.texts_dropped = true;
-            return None;
+            kept.shorten(KeptTexts::None);
         }
-        self.texts_left -= text.len();
-        Some(text)
+        self.texts_left -= kept.text.len();
+        kept
     }
 
     pub(super) fn push(&mut self, row: Row) {
@@ -169,7 +170,7 @@ impl Collector {
             self.results.metrics.entry(metric).or_insert(UNKNOWN);
         }
         if self.texts_dropped {
-            self.notice("not all texts are kept: the file has more than 32 MiB of them");
+            self.notice("not all texts are kept, since the file has more than 32 MiB of them; all are compared");
         }
         Ok(self.results)
     }
@@ -179,4 +180,25 @@ impl Collector {
 /// of the baseline, which may be public.
 pub(super) fn named_by_input(input: Digest) -> String {
     format!("input-{}", input.short(16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_cut_or_not_kept_is_still_told_from_another_one() {
+        let mut collector = Collector::new("a table");
+        let long = "word ".repeat(1_000);
+        let (one, other) = (format!("{long}yes"), format!("{long}no"));
+        let pair = [&one, &other].map(|text| collector.text(text));
+        assert_eq!(pair[0].text, pair[1].text);
+        assert_ne!(pair[0].digest, pair[1].digest);
+        collector.texts_left = 3;
+        let pair = ["right", "wrong"].map(|text| collector.text(text));
+        assert!(pair.iter().all(|kept| kept.text.is_empty()));
+        assert_ne!(pair[0].digest, pair[1].digest);
+        assert_eq!(collector.text("yes").shown(), "yes");
+        assert!(collector.texts_dropped);
+    }
 }

@@ -112,7 +112,7 @@ impl Reading {
             } else {
                 value.shown()
             };
-            row.texts.input = row.texts.input.or_else(|| self.collector.text(&text));
+            row.texts.input = row.texts.input.or_else(|| Some(self.collector.text(&text)));
             input = input.field(key, text);
             has_input = true;
         }
@@ -137,12 +137,12 @@ impl Reading {
             _ => name.to_owned(),
         };
         if let Some(answer) = node.find("actualOutput")? {
-            row.texts.answer = self.collector.text(&answer.shown());
+            row.texts.answer = Some(self.collector.text(&answer.shown()));
         }
         let mut scoring = Fields::of("kelvin/results/scoring/v1");
         for key in ["expectedOutput", "expectedOutcome"] {
             if let Some(expected) = node.find(key)? {
-                row.texts.expected = self.collector.text(&expected.shown());
+                row.texts.expected = Some(self.collector.text(&expected.shown()));
                 scoring = scoring.field(key, expected.shown());
             }
         }

@@ -89,10 +89,10 @@ fn sample(node: &Node<'_>, collector: &mut Collector) -> Result<Row, ReadError> 
         input: Some(input.digest("kelvin/results/input/v1")),
         ..Row::default()
     };
-    row.texts.input = collector.text(&input.shown());
+    row.texts.input = Some(collector.text(&input.shown()));
     if let Some(expected) = node.find("expected")? {
         row.scoring = Some(expected.digest("kelvin/results/scoring/v1"));
-        row.texts.expected = collector.text(&expected.shown());
+        row.texts.expected = Some(collector.text(&expected.shown()));
     }
     let output = node.find("output")?;
     let status = node.need("status")?;
@@ -111,7 +111,7 @@ fn sample(node: &Node<'_>, collector: &mut Collector) -> Result<Row, ReadError> 
         }
     }
     if let Some(output) = output {
-        row.texts.answer = collector.text(&output.shown());
+        row.texts.answer = Some(collector.text(&output.shown()));
     }
     for score in node.need("scores")?.items()? {
         let name = score.need("name")?.text()?;

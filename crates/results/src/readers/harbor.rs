@@ -141,7 +141,7 @@ impl Trial {
             input: Some(checksum),
             ..Row::default()
         };
-        row.texts.input = collector.text(task);
+        row.texts.input = Some(collector.text(task));
         let info = root.need("agent_info")?;
         let mut agent = info.need("name")?.text()?.to_owned();
         if let Some(model) = info.find("model_info")? {

@@ -239,7 +239,7 @@ impl<'a> Log<'a> {
             return Err(epoch.wrong("a whole number from 1"));
         }
         let input = node.need("input")?;
-        row.texts.input = self.collector.text(&input.shown());
+        row.texts.input = Some(self.collector.text(&input.shown()));
         let mut fields = Fields::of("kelvin/results/input/v1").field("input", input.canonical());
         if let Some(choices) = node.find("choices")? {
             fields = fields.field("choices", choices.canonical());
@@ -247,7 +247,7 @@ impl<'a> Log<'a> {
         let digest = fields.digest();
         row.input = Some(digest);
         let target = node.need("target")?;
-        row.texts.expected = self.collector.text(&target.shown());
+        row.texts.expected = Some(self.collector.text(&target.shown()));
         row.scoring = Some(target.digest("kelvin/results/target/v1"));
         self.scores(node, &mut row)?;
         self.samples.push(Sample {
@@ -277,7 +277,7 @@ impl<'a> Log<'a> {
             if let Some(answer) = score.find("answer")?
                 && row.texts.answer.is_none()
             {
-                row.texts.answer = self.collector.text(&answer.shown());
+                row.texts.answer = Some(self.collector.text(&answer.shown()));
             }
             let value = score.need("value")?;
             match value.value() {

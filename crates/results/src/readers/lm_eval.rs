@@ -143,13 +143,13 @@ impl Sample {
             scoring: Some(target.digest("kelvin/results/scoring/v1")),
             ..Row::default()
         };
-        row.texts.input = collector.text(&doc.shown());
-        row.texts.expected = collector.text(&target.shown());
+        row.texts.input = Some(collector.text(&doc.shown()));
+        row.texts.expected = Some(collector.text(&target.shown()));
         let answers = node.need("filtered_resps")?;
-        row.texts.answer = match answers.items()?.as_slice() {
+        row.texts.answer = Some(match answers.items()?.as_slice() {
             [answer] => collector.text(&answer.shown()),
             _ => collector.text(&answers.shown()),
-        };
+        });
         Ok(Self {
             place: node.place().to_owned(),
             doc: node.need("doc_id")?.count()?,

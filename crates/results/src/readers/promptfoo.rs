@@ -158,7 +158,7 @@ impl Test {
         };
         let repeat = repeat.map_or(Ok(1), |repeat| repeat.count())?;
         let mut row = row(node, collector)?;
-        row.texts.input = collector.text(&vars.canonical());
+        row.texts.input = Some(collector.text(&vars.canonical()));
         row.input = has_vars.then(|| vars.digest("kelvin/results/input/v1"));
         let assertions = assertions(&test_case)?;
         row.scoring = Some(assertions);
@@ -218,7 +218,7 @@ fn row(node: &Node<'_>, collector: &mut Collector) -> Result<Row, ReadError> {
         let cached = response.find("cached")?;
         row.cached = cached.map_or(Ok(false), |cached| cached.flag())?;
         if let Some(output) = response.find("output")? {
-            row.texts.answer = collector.text(&output.shown());
+            row.texts.answer = Some(collector.text(&output.shown()));
         }
     }
     let named = node.need("namedScores")?;

@@ -110,9 +110,9 @@ fn sample(
     if case.is_empty() {
         return Err(name.refuse("it is empty", "give each `Case` a `name`"));
     }
-    row.texts.input = collector.text(&input.shown());
+    row.texts.input = Some(collector.text(&input.shown()));
     if !expected.is_null() {
-        row.texts.expected = collector.text(&expected.shown());
+        row.texts.expected = Some(collector.text(&expected.shown()));
     }
     row.scoring = Some(expected.digest("kelvin/results/scoring/v1"));
     Ok(row)
@@ -139,7 +139,7 @@ fn is_made_up(name: &str) -> bool {
 
 fn scores(node: &Node<'_>, row: &mut Row, collector: &mut Collector) -> Result<(), ReadError> {
     if let Some(output) = node.find("output")? {
-        row.texts.answer = collector.text(&output.shown());
+        row.texts.answer = Some(collector.text(&output.shown()));
     }
     let mut sources = Vec::new();
     for (kind, key) in [(UNKNOWN, "scores"), (YES_NO, "assertions")] {

@@ -387,9 +387,7 @@ impl Table<'_> {
                 .iter()
                 .filter_map(|column| record.text(column))
                 .collect();
-            let kept = (!texts.is_empty())
-                .then(|| collector.text(&texts.join("\n")))
-                .flatten();
+            let kept = (!texts.is_empty()).then(|| collector.text(&texts.join("\n")));
             if text == 0 {
                 row.texts.input = kept
             } else {
@@ -401,7 +399,7 @@ impl Table<'_> {
             .as_ref()
             .and_then(|column| record.text(column))
         {
-            row.texts.answer = collector.text(&text);
+            row.texts.answer = Some(collector.text(&text));
         }
         row.error = layout
             .error

@@ -27,8 +27,10 @@ fn table(file: &str, results: &Results) -> String {
     rows.sort_by_key(|row| row.repeat);
     for row in rows {
         let is_by_input = row.case.contains("input-");
-        let input = row.texts.input.as_deref().filter(|_| is_by_input);
-        let metrics = cases.entry(input.unwrap_or(&row.case)).or_default();
+        let input = row.texts.input.as_ref().filter(|_| is_by_input);
+        let metrics = cases
+            .entry(input.map_or(&*row.case, |kept| &kept.text))
+            .or_default();
         if row.error.is_some() {
             metrics.entry("!").or_default().push(1.0);
         }

@@ -800,8 +800,9 @@ mod tables {
             (first.scores["correct"], first.scores["latency_s"]),
             (1.0, 1.5)
         );
-        assert_eq!(first.texts.input.as_deref(), Some("What, now?"));
-        assert_eq!(first.texts.expected.as_deref(), Some("yes"));
+        let texts = [&first.texts.input, &first.texts.expected].map(Option::as_ref);
+        let texts = texts.map(|kept| kept.expect("it has one").shown());
+        assert_eq!(texts, ["What, now?", "yes"]);
         assert_eq!(second.repeat, Some(2));
         assert_eq!(second.error.as_deref(), Some("timeout"));
         assert!(

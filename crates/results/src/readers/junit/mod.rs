@@ -59,7 +59,7 @@ pub(super) fn read(file: &Path) -> Result<Results, ReadError> {
                 REPEAT => row.repeat = Some(test.repeat(file, value)?),
                 INPUT => {
                     row.input = Some(Digest::of(value.as_bytes()));
-                    row.texts.input = collector.text(value);
+                    row.texts.input = Some(collector.text(value));
                 }
                 name => {
                     if let Some(kind) = kinds.get(name) {
