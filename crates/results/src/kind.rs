@@ -114,7 +114,7 @@ impl SectionKind for ResultsKind {
     }
 
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
-        answered(own(section))
+        Some(answered(own(section)))
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {

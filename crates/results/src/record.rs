@@ -229,14 +229,9 @@ pub(super) fn own(section: &dyn AnySection) -> &ResultsSection {
 /// How many columns of a question, and of an expected answer, are shown.
 const SHOWN: usize = 200;
 
-/// The answers to the cases; none if no file contains answers.
-pub(super) fn answered(section: &ResultsSection) -> Option<SectionAnswers<'_>> {
-    let has_answer =
-        |record: &&ResultRecord| record.samples.iter().any(|sample| sample.answer.is_some());
-    section.items.values().find(has_answer)?;
-    let items = section.items.iter();
-    let items = items.filter(|(_, record)| has_answer(record));
-    let items = items.map(|(id, record)| {
+/// The answers to the cases. A case whose answer the file lacks is one without an answer: it is gone if the base has one.
+pub(super) fn answered(section: &ResultsSection) -> SectionAnswers<'_> {
+    let items = section.items.iter().map(|(id, record)| {
         let answers = record.samples.iter();
         let item = AnsweredItem {
             asked: record.asked.as_ref().map(shown),
@@ -248,10 +243,10 @@ pub(super) fn answered(section: &ResultsSection) -> Option<SectionAnswers<'_>> {
         };
         (id.as_str(), item)
     });
-    Some(SectionAnswers {
+    SectionAnswers {
         types: Vec::new(),
         items: items.collect(),
-    })
+    }
 }
 
 fn shown(text: &KeptText) -> Cow<'_, str> {
