@@ -40,6 +40,9 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
         (true, Word::Pass) if verdict.tells_against(ReasonCode::Relabelled) => {
             warn("passes by the labels of the base")
         }
+        (true, Word::Pass) if verdict.tells(ReasonCode::DoubtfulCases) => {
+            warn("passes, and may have broken something")
+        }
         (true, Word::Pass) => fine("pass"),
         (true, Word::Unaffected) => fine("unaffected"),
         (true, Word::NoBaseline) => (

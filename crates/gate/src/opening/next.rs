@@ -520,6 +520,12 @@ mod tests {
     }
 
     #[test]
+    fn a_pass_with_a_case_that_may_have_broken_is_never_calm() {
+        let (tone, _) = said(passed(ReasonCode::DoubtfulCases));
+        assert_eq!(tone, Tone::Caution);
+    }
+
+    #[test]
     fn a_case_that_broke_is_where_to_look_if_no_metric_fails() {
         let mut verdict = Verdict::without_base(Word::Regression, Effect::Fail, "");
         verdict.broken_cases = vec![BrokenCase {
