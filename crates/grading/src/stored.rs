@@ -59,7 +59,7 @@ impl StoredAnswers {
         let Some(of_base) = self.prompts.get(&prompt.id) else {
             return Next::nothing("the base does not have this prompt");
         };
-        if prompt.digest() != of_base.input {
+        if KeptText::of(&prompt.prompt).digest != of_base.prompt.digest {
             return Next::nothing("the base has another prompt of this id");
         }
         let samples = (1..).zip(&of_base.samples);
@@ -87,11 +87,14 @@ impl StoredAnswers {
     }
 
     /// The stored grade of an answer, if this judge would give it again.
-    pub(super) fn grade(&self, prompt: &str, repeat: usize, scoring: Scoring) -> Option<Grade> {
+    pub(super) fn grade(&self, prompt: &Prompt, repeat: usize, scoring: Scoring) -> Option<Grade> {
         if scoring != Scoring::Each || !self.is_like {
             return None;
         }
-        let of_base = self.prompts.get(prompt)?;
+        let of_base = self.prompts.get(&prompt.id)?;
+        if of_base.input != prompt.digest() {
+            return None;
+        }
         of_base.samples.get(repeat - 1)?.grade.clone()
     }
 }
