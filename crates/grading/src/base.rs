@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::{self, JUDGE_SCORE, WIN_RATE};
-use super::record::{GradedSample, GradingBasis, PromptRecord, Unscored, UnscoredCode};
+use super::record::{GradedSample, GradingBasis, PromptRecord, Unscored, UnscoredCode, WhyAnew};
 use super::section::GradingSection;
 use kelvin_base::stats;
 use kelvin_page::counted;
@@ -100,7 +100,11 @@ pub(super) fn grade_as_head(base: &mut PromptRecord, head: Option<&PromptRecord>
 /// Why the scores of the two sides have different meanings; none if they have the same meaning.
 fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String> {
     let (old, new) = (&base.basis, &head.basis);
-    let differs = if old.judge != new.judge {
+    let is_anew = match &new.base_anew {
+        Some(WhyAnew::OtherJudge(judge)) => *judge == old.judge,
+        _ => false,
+    };
+    let differs = if old.judge != new.judge && !is_anew {
         format!(
             "the base was graded by `{}`, the head by `{}`",
             old.judge, new.judge
@@ -111,6 +115,8 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
             .to_owned()
     } else if old.baseline != new.baseline {
         "the base and the head were graded next to different baselines".to_owned()
+    } else if is_anew {
+        return None;
     } else {
         // A drift concerns only the comparison of the two sides. The grades of the head are valid, and can be used
         // later as those of a base.

@@ -391,7 +391,11 @@ impl Probe for GradingAtWork<'_> {
             ),
             is_like,
             is_proved: is_like && old.is_proved(),
-            doubt: old.doubt(),
+            doubt: match old.judge == new.judge {
+                true => old.doubt().filter(|_| is_like).map(WhyAnew::Doubted),
+                false if old.scoring == new.scoring => Some(WhyAnew::OtherJudge(old.judge.clone())),
+                false => None,
+            },
         })
     }
 

@@ -206,21 +206,26 @@ impl<'a> Grading<'a> {
     }
 
     /// Lets the judge grade the stored answers of the base again if their stored grades cannot be compared with its
-    /// own: its grades could not be trusted in the run of the base, or it has drifted since. It must have passed its
-    /// test in this run.
+    /// own: another judge gave them, its grades could not be trusted in the run of the base, or it has drifted since. A
+    /// language model must have passed its test in this run.
     fn grade_base_anew(&mut self) -> anyhow::Result<()> {
-        let (plan, Some(base), Some(planted)) = (self.plan, &self.base, &self.planted) else {
+        let (plan, Some(base)) = (self.plan, &self.base) else {
             return Ok(());
         };
-        if plan.scoring != Scoring::Each || self.baseline.is_some() || !base.is_like {
+        if plan.scoring != Scoring::Each || self.baseline.is_some() {
             return Ok(());
         }
-        let why = match (planted.proof(), &base.doubt) {
-            (Proof::Failed(_), _) => return Ok(()),
-            (_, Some(why)) => WhyAnew::Doubted(why.clone()),
-            // A judge that now uses less of its scale would hide a drop on both sides.
-            (Proof::Drifted(how), None) if planted.gap() >= Some(WIDE_GAP) => WhyAnew::Drifted(how),
-            (Proof::Given { .. } | Proof::Drifted(_), None) => return Ok(()),
+        let proof = self.planted.as_ref().map(PlantedAnswers::proof);
+        // A judge that uses less of its scale than that of the base did would hide a drop on both sides.
+        let planted = self.planted.as_ref();
+        let is_wide = planted.is_none_or(|planted| planted.gap() >= Some(WIDE_GAP));
+        let why = match (proof, &base.doubt) {
+            (Some(Proof::Failed(_)), _) => return Ok(()),
+            (_, Some(why @ WhyAnew::OtherJudge(_))) if is_wide => why.clone(),
+            (_, Some(WhyAnew::OtherJudge(_))) => return Ok(()),
+            (_, Some(why)) => why.clone(),
+            (Some(Proof::Drifted(how)), None) if is_wide && base.is_like => WhyAnew::Drifted(how),
+            (_, None) => return Ok(()),
         };
         let name = |number: usize, _: usize| Some(Arc::from(format!("base-anew-{number:03}")));
         self.grade_answers_of_base(&plan.asked().collect::<Vec<_>>(), &name)?;

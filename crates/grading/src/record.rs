@@ -52,6 +52,8 @@ pub enum WhyAnew {
     Doubted(String),
     /// The judge has drifted since the run of the base; the text says how.
     Drifted(String),
+    /// The base was graded by another judge, which has this id.
+    OtherJudge(String),
 }
 
 impl WhyAnew {
@@ -60,6 +62,12 @@ impl WhyAnew {
         let (why, what) = match self {
             Self::Doubted(why) => ("in the run of the base, ", why),
             Self::Drifted(how) => ("", how),
+            Self::OtherJudge(judge) => {
+                return format!(
+                    "the base was graded by another judge, `{judge}`. So its stored answers were graded anew in this run, \
+                     by the judge of this change"
+                );
+            }
         };
         format!(
             "{why}{what}. So the stored answers of the base were graded anew in this run, by the judge that has proved \
