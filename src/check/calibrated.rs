@@ -122,13 +122,12 @@ pub(super) fn judge_the_judges(
         verdict.passed = false;
         verdict.verdict = verdict.verdict.max(Word::Unmeasured);
     }
-    // The new reason comes after reasons that fail the job, and after more important reasons.
-    let before = |reason: &Reason| {
-        let foremost = [ReasonCode::LeftOut, ReasonCode::BaseNotChecked];
-        let is_foremost = reason.effect.is_some() && foremost.contains(&reason.code);
-        reason.effect == Some(Effect::Fail) || is_foremost
+    // What fails stands first; among warnings, what is told of the change stands before what is told of its judge.
+    let is_before = |reason: &Reason| match effect {
+        Effect::Fail => reason.effect == Some(Effect::Fail),
+        Effect::Warn => reason.effect.is_some(),
     };
-    let last = verdict.reasons.iter().rposition(before);
+    let last = verdict.reasons.iter().rposition(is_before);
     let at = last.map_or(0, |last| last + 1);
     verdict.reasons.splice(at..at, reasons);
 }

@@ -254,8 +254,9 @@ impl ChangedAnswers {
         })
     }
 
-    /// Advice to the reader about the answers that differ.
-    pub fn advice(&self) -> Option<Phrase> {
+    /// Advice to the reader about the answers that differ. `is_judged`: whether the gate looks at what the answers are
+    /// worth already, and not only at whether they move.
+    pub fn advice(&self, is_judged: bool) -> Option<Phrase> {
         let Some(first) = self.answers.first() else {
             let first = self.edited.first()?;
             let look = Phrase::text(format!(
@@ -276,6 +277,7 @@ impl ChangedAnswers {
         let look = look.name(&first.item).and(".");
         Some(match &first.expected {
             Some(_) => look,
+            None if is_judged => look,
             None => look.and(" With labels of what is right, the gate would judge them itself."),
         })
     }

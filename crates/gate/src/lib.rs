@@ -73,6 +73,8 @@ pub struct Gate<'a> {
     asked_unpaired: bool,
     /// Whether cases whose inputs changed were run again.
     ran_unpaired: bool,
+    /// Whether the head can be run again, and the last re-run that was requested was not made.
+    gave_up: bool,
 }
 
 /// The next step.
@@ -110,6 +112,7 @@ impl<'a> Gate<'a> {
             asked_missing: false,
             asked_unpaired: false,
             ran_unpaired: false,
+            gave_up: false,
         }
     }
 
@@ -179,6 +182,7 @@ impl<'a> Gate<'a> {
         let gated: BTreeMap<String, GatedMetric> =
             self.subjects(comparison, Attention::Gate).collect();
         let decisions = self.looks.give_up(&gated);
+        self.gave_up = self.means.head_runs > 1;
         self.means.head_runs = 1;
         // The last re-run was not made.
         self.asked = self.asked.saturating_sub(1);
@@ -222,7 +226,7 @@ impl<'a> Gate<'a> {
             decisions,
             types,
             unpaired,
-            ran_unpaired: self.ran_unpaired,
+            unpaired_ending: self.unpaired_ending(),
         }
         .verdict(broken)
     }
@@ -328,6 +332,17 @@ impl<'a> Gate<'a> {
                 Some(((*id).to_owned(), seen))
             })
             .collect()
+    }
+
+    /// How the looks at the cases with the same name ended, if they are open.
+    const fn unpaired_ending(&self) -> LooksEnding {
+        match (self.ran_unpaired, self.gave_up) {
+            (true, _) => LooksEnding::StillOpen,
+            (false, true) if self.asked > 0 => LooksEnding::BudgetSpent,
+            (false, true) => LooksEnding::NoBudget,
+            (false, false) if self.was_rerun_before => LooksEnding::RerunBefore,
+            (false, false) => LooksEnding::NoRerun,
+        }
     }
 
     /// The cases to run again if the cases with the same name are worse than allowed; this happens once. A pipeline

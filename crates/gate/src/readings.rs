@@ -250,13 +250,14 @@ fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String
         if edited == 0 {
             continue;
         }
+        let labels = comparison.labels();
         let found = verdict.turnover.get_mut(name);
         told.push(match found {
             Some(found) => {
                 found.edited += edited.saturating_sub(comparison.edited_too());
-                format!("the labels of {edited} of {} {}", found.base, found.items)
+                format!("the {labels} of {edited} of {} {}", found.base, found.items)
             }
-            None => format!("the labels of {edited} items of `{name}`"),
+            None => format!("the {labels} of {edited} items of `{name}`"),
         });
     }
     (!told.is_empty()).then(|| told.join(" and "))

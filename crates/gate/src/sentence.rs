@@ -211,6 +211,9 @@ impl Subject<'_> {
                 "; without re-runs the limit alone decides (`on_suspected: auto`); \
                  set `deterministic: true` if nothing varies"
             }
+            (OnSuspected::Auto, Some(LooksEnding::NoBudget)) => {
+                "; without re-runs the limit alone decides (`on_suspected: auto`); a larger `budget` would decide more"
+            }
             (OnSuspected::Auto, Some(_)) => {
                 "; without re-runs the limit alone decides (`on_suspected: auto`); a gate that \
                  runs the pipeline (`--rerun`), `baseline: {repeats: 5}`, or `deterministic: true` if nothing varies, \

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::{self, JUDGE_SCORE, WIN_RATE};
-use super::record::{GradedSample, GradingBasis, PromptRecord, Unscored, UnscoredCode};
+use super::record::{GradedSample, GradingBasis, PromptRecord, Unscored, UnscoredCode, WhyAnew};
 use super::section::GradingSection;
 use kelvin_base::stats;
 use kelvin_page::counted;
@@ -32,9 +32,11 @@ pub(super) fn figures_of_base(
         return;
     }
     let Some(why) = other_measure(base, head) else {
-        if head.basis.base_anew.is_some() {
-            metrics.insert(JUDGE_SCORE.to_owned(), graded_anew(base, head));
-        }
+        let score = match head.basis.base_anew {
+            Some(_) => graded_anew(base, head),
+            None => of_what_was_answered(base),
+        };
+        metrics.insert(JUDGE_SCORE.to_owned(), score);
         return;
     };
     for id in [JUDGE_SCORE, WIN_RATE] {
@@ -48,22 +50,8 @@ pub(super) fn figures_of_base(
 fn graded_anew(base: &GradingSection, head: &GradingSection) -> Metric {
     let mut items = base.items.clone();
     for (id, prompt) in &mut items {
-        for sample in &mut prompt.samples {
-            sample.grade = None;
-            sample.unscored = None;
-        }
         let of_head = head.items.get(id).filter(|of_head| is_of(of_head, prompt));
-        for graded in of_head.iter().flat_map(|of_head| &of_head.samples) {
-            let place = graded.base_repeat.and_then(|repeat| repeat.checked_sub(1));
-            let Some(sample) = place.and_then(|place| prompt.samples.get_mut(place)) else {
-                continue;
-            };
-            sample.grade.clone_from(&graded.baseline_grade);
-            sample.unscored = graded.baseline_grade.is_none().then(|| {
-                let why = "the judge gave the answer of the base no grade in the run of the head";
-                Unscored::new(UnscoredCode::JudgeFailed, why)
-            });
-        }
+        grade_as_head(prompt, of_head);
     }
     let basis = GradingBasis {
         planted: None,
@@ -75,10 +63,48 @@ fn graded_anew(base: &GradingSection, head: &GradingSection) -> Metric {
         .expect("there is always a score")
 }
 
+/// The score of the base over the prompts that it answered, however many those are: the head is compared with it prompt
+/// by prompt, so that a selection makes nothing look better, and a change that mends the others is no worse.
+fn of_what_was_answered(base: &GradingSection) -> Metric {
+    let mut items = base.items.clone();
+    for sample in items.values_mut().flat_map(|prompt| &mut prompt.samples) {
+        let code = sample.unscored.as_ref().map(|unscored| unscored.code);
+        if code == Some(UnscoredCode::CandidateFailed) {
+            sample.unscored = None;
+        }
+    }
+    figures::figures(&base.basis, &items)
+        .remove(JUDGE_SCORE)
+        .expect("there is always a score")
+}
+
+/// Gives the answers of the base the grades that they got in the run of the head, and takes all other grades away.
+pub(super) fn grade_as_head(base: &mut PromptRecord, head: Option<&PromptRecord>) {
+    for sample in &mut base.samples {
+        sample.grade = None;
+        sample.unscored = None;
+    }
+    for graded in head.iter().flat_map(|head| &head.samples) {
+        let place = graded.base_repeat.and_then(|repeat| repeat.checked_sub(1));
+        let Some(sample) = place.and_then(|place| base.samples.get_mut(place)) else {
+            continue;
+        };
+        sample.grade.clone_from(&graded.baseline_grade);
+        sample.unscored = graded.baseline_grade.is_none().then(|| {
+            let why = "the judge gave the answer of the base no grade in the run of the head";
+            Unscored::new(UnscoredCode::JudgeFailed, why)
+        });
+    }
+}
+
 /// Why the scores of the two sides have different meanings; none if they have the same meaning.
 fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String> {
     let (old, new) = (&base.basis, &head.basis);
-    let differs = if old.judge != new.judge {
+    let is_anew = match &new.base_anew {
+        Some(WhyAnew::OtherJudge(judge)) => *judge == old.judge,
+        _ => false,
+    };
+    let differs = if old.judge != new.judge && !is_anew {
         format!(
             "the base was graded by `{}`, the head by `{}`",
             old.judge, new.judge
@@ -89,6 +115,8 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
             .to_owned()
     } else if old.baseline != new.baseline {
         "the base and the head were graded next to different baselines".to_owned()
+    } else if is_anew {
+        return None;
     } else {
         // A drift concerns only the comparison of the two sides. The grades of the head are valid, and can be used
         // later as those of a base.
@@ -285,6 +313,26 @@ mod tests {
         // Where one side has no grade at all, nothing tells of another judge.
         let without = section("each", &answered(json!({})), &answered(json!({})));
         assert_eq!(why(&both("m-1"), &without), None);
+    }
+
+    #[test]
+    fn a_base_that_answered_a_half_is_compared_with_in_that_half() {
+        let unanswered = json!({
+            "candidate": {},
+            "unscored": {"code": "candidate_failed", "text": "its answer is empty"},
+        });
+        let base = section("each", &graded(0.5, "m-1"), &unanswered);
+        let head = section("each", &graded(0.6, "m-1"), &graded(0.7, "m-1"));
+        let mut metrics = figures::figures(&base.basis, &base.items);
+        assert_eq!(metrics[JUDGE_SCORE].value, None);
+        figures_of_base(&base, &head, &mut metrics);
+        let score = &metrics[JUDGE_SCORE];
+        assert_eq!((score.value, score.per_case.len()), (Some(0.5), 1));
+        // A judge that gave no grade tells nothing of the answer.
+        let refused = answered(json!({"unscored": {"code": "judge_failed", "text": "no"}}));
+        let base = section("each", &graded(0.5, "m-1"), &refused);
+        figures_of_base(&base, &head, &mut metrics);
+        assert_eq!(metrics[JUDGE_SCORE].value, None);
     }
 
     #[test]

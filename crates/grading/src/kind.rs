@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
+use serde_json::Value;
 
 use super::config::Called;
 use super::measure::Grading;
 use super::plan::Plan;
 use super::prompts::Prompt;
-use super::record::GradingBasis;
+use super::record::{GradingBasis, WhyAnew};
+use super::references::{self, EditedReferences};
 use super::regrade::StoredPairs;
 use super::section::{GradingSection, answered, findings, own};
 use super::stored::{Restated, StoredAnswers};
@@ -21,8 +24,8 @@ use kelvin_page::{AnswersView, Chapter};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging};
 use kelvin_record::Shard;
 use kelvin_record::{
-    AnySection, Findings, Forecast, GradedPair, Listing, Metric, RivalAnswers, RunView,
-    SectionFingerprint, SectionKind, WantedRepeats,
+    AlignedSections, AnySection, Findings, Forecast, GradedPair, ItemComparison, Listing, Metric,
+    RivalAnswers, RunView, SectionFingerprint, SectionKind, Surroundings, Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::judge::model_names;
@@ -110,6 +113,28 @@ impl SectionKind for GradingKind {
         metrics: &mut BTreeMap<String, Metric>,
     ) {
         base::figures_of_base(own(base), own(head), metrics);
+    }
+
+    fn align(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+        _: Surroundings,
+        reading: Viewpoint,
+    ) -> Option<AlignedSections> {
+        references::align(own(base), own(head), reading)
+    }
+
+    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
+        let edited: EditedReferences = serde_json::from_value(stored)?;
+        Ok(Arc::new(edited))
+    }
+
+    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
+        let mut schema = generator.subschema_for::<Option<EditedReferences>>();
+        let meaning = "The references of the grading probe, where the change edits some.";
+        schema.insert("description".to_owned(), meaning.into());
+        Some(schema)
     }
 
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
@@ -366,7 +391,11 @@ impl Probe for GradingAtWork<'_> {
             ),
             is_like,
             is_proved: is_like && old.is_proved(),
-            doubt: old.doubt(),
+            doubt: match old.judge == new.judge {
+                true => old.doubt().filter(|_| is_like).map(WhyAnew::Doubted),
+                false if old.scoring == new.scoring => Some(WhyAnew::OtherJudge(old.judge.clone())),
+                false => None,
+            },
         })
     }
 

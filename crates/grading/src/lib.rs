@@ -16,6 +16,7 @@ mod planted;
 mod prompts;
 mod reader;
 mod record;
+mod references;
 mod regrade;
 mod section;
 mod stored;

@@ -142,12 +142,13 @@ impl<'a> Grading<'a> {
         let (plan, Some(before)) = (self.plan, &self.before) else {
             return Ok(());
         };
-        if plan.scoring != Scoring::Each || self.baseline.is_some() {
+        if plan.scoring != Scoring::Each {
             return Ok(());
         }
         let mut keys = Vec::new();
         let mut pairs = Vec::new();
         let mut settled = Vec::new();
+        let mut relabelled = Vec::new();
         for prompt in plan.asked() {
             let Some(of_base) = before.get(&prompt.id) else {
                 continue;
@@ -158,6 +159,9 @@ impl<'a> Grading<'a> {
                 continue;
             }
             let is_same_prompt = KeptText::of(&prompt.prompt).digest == of_base.prompt.digest;
+            if is_same_prompt {
+                relabelled.push(prompt);
+            }
             let old = match &of_base.reference {
                 Some(old) => old.whole().map(Some),
                 None => Some(None),
@@ -185,7 +189,7 @@ impl<'a> Grading<'a> {
                     (_, _, None) => {}
                     (false, ..) | (true, None, _) => {
                         let why = "the change edits this prompt together with its reference, so that its answers cannot \
-                                   be compared with those of the base";
+                                   be compared with those of the base: edit one after the other";
                         let why = Unscored::new(UnscoredCode::ReferenceEdited, why);
                         settled.push((key, Err(why)));
                     }
@@ -197,29 +201,54 @@ impl<'a> Grading<'a> {
         let grades = graded.into_iter().map(|(grades, _)| grades.candidate);
         settled.extend(keys.into_iter().zip(grades));
         self.by_old_reference.extend(settled);
-        Ok(())
+        let name = |number: usize, _: usize| Some(Arc::from(format!("new-reference-{number:03}")));
+        self.grade_answers_of_base(&relabelled, &name)
     }
 
     /// Lets the judge grade the stored answers of the base again if their stored grades cannot be compared with its
-    /// own: its grades could not be trusted in the run of the base, or it has drifted since. It must have passed its
-    /// test in this run.
+    /// own: another judge gave them, its grades could not be trusted in the run of the base, or it has drifted since. A
+    /// language model must have passed its test in this run.
     fn grade_base_anew(&mut self) -> anyhow::Result<()> {
-        let (plan, Some(base), Some(planted)) = (self.plan, &self.base, &self.planted) else {
+        let (plan, Some(base)) = (self.plan, &self.base) else {
             return Ok(());
         };
-        if plan.scoring != Scoring::Each || self.baseline.is_some() || !base.is_like {
+        if plan.scoring != Scoring::Each || self.baseline.is_some() {
             return Ok(());
         }
-        let why = match (planted.proof(), &base.doubt) {
-            (Proof::Failed(_), _) => return Ok(()),
-            (_, Some(why)) => WhyAnew::Doubted(why.clone()),
-            // A judge that now uses less of its scale would hide a drop on both sides.
-            (Proof::Drifted(how), None) if planted.gap() >= Some(WIDE_GAP) => WhyAnew::Drifted(how),
-            (Proof::Given { .. } | Proof::Drifted(_), None) => return Ok(()),
+        let proof = self.planted.as_ref().map(PlantedAnswers::proof);
+        // A judge that uses less of its scale than that of the base did would hide a drop on both sides.
+        let planted = self.planted.as_ref();
+        let is_wide = planted.is_none_or(|planted| planted.gap() >= Some(WIDE_GAP));
+        let why = match (proof, &base.doubt) {
+            (Some(Proof::Failed(_)), _) => return Ok(()),
+            (_, Some(why @ WhyAnew::OtherJudge(_))) if is_wide => why.clone(),
+            (_, Some(WhyAnew::OtherJudge(_))) => return Ok(()),
+            (_, Some(why)) => why.clone(),
+            (Some(Proof::Drifted(how)), None) if is_wide && base.is_like => WhyAnew::Drifted(how),
+            (_, None) => return Ok(()),
         };
+        let name = |number: usize, _: usize| Some(Arc::from(format!("base-anew-{number:03}")));
+        self.grade_answers_of_base(&plan.asked().collect::<Vec<_>>(), &name)?;
+        self.base_anew = Some(why);
+        self.lay_beside_base();
+        Ok(())
+    }
+
+    /// Lets the judge grade the stored answers of the base to these prompts, each once, as it grades those of the head.
+    fn grade_answers_of_base(
+        &mut self,
+        prompts: &[&Prompt],
+        name: &dyn Fn(usize, usize) -> Option<Arc<str>>,
+    ) -> anyhow::Result<()> {
+        let (plan, Some(base)) = (self.plan, &self.base) else {
+            return Ok(());
+        };
+        if self.baseline.is_some() {
+            return Ok(());
+        }
         let mut keys = Vec::new();
         let mut pairs = Vec::new();
-        for prompt in plan.asked() {
+        for prompt in prompts {
             let id: Arc<str> = prompt.id.as_str().into();
             for repeat in 1..=self.candidate.outcomes(&prompt.id).count() {
                 let Next::Text(text, stored, _) = base.next_to(prompt, repeat) else {
@@ -244,11 +273,9 @@ impl<'a> Grading<'a> {
                 keys.push(key);
             }
         }
-        let name = |number: usize, _: usize| Some(Arc::from(format!("base-anew-{number:03}")));
-        let graded = asking::grade(&*plan.judge, self.judges, plan.scoring, &pairs, &name)?;
+        let graded = asking::grade(&*plan.judge, self.judges, plan.scoring, &pairs, name)?;
         let grades = graded.into_iter().map(|(grades, _)| grades.candidate);
         self.anew.extend(keys.into_iter().zip(grades));
-        self.base_anew = Some(why);
         self.lay_beside_base();
         Ok(())
     }
@@ -267,13 +294,13 @@ impl<'a> Grading<'a> {
     /// is still the same.
     fn grade_of_base(
         &self,
-        prompt: &str,
+        prompt: &Prompt,
         other: Option<&(Answered, Option<usize>)>,
     ) -> Option<Grade> {
         let (stored, repeat) = other?;
-        if self.base_anew.is_some() {
-            let key = (Arc::from(prompt), digest(stored));
-            return self.anew.get(&key)?.as_ref().ok().cloned();
+        let anew = self.anew.get(&(Arc::from(&*prompt.id), digest(stored)));
+        if anew.is_some() || self.base_anew.is_some() {
+            return anew?.as_ref().ok().cloned();
         }
         self.base
             .as_ref()?
@@ -293,7 +320,7 @@ impl<'a> Grading<'a> {
                     Next::Text(_, stored, of_base) => Some((stored, of_base)),
                     Next::Missing(_, other) => other,
                 };
-                let grade = self.grade_of_base(&id, other.as_ref());
+                let grade = self.grade_of_base(prompt, other.as_ref());
                 beside.push(((Arc::clone(&id), repeat), other, grade));
             }
         }
@@ -408,7 +435,7 @@ impl<'a> Grading<'a> {
                 other_passages,
                 turn: turns.turn(&key.0, key.1),
             };
-            others.push(other);
+            others.push((prompt, other));
             pairs.push((key, pair));
         }
         let graded = asking::grade(
@@ -418,8 +445,9 @@ impl<'a> Grading<'a> {
             &pairs,
             &asking::of_samples,
         )?;
-        for (((key, _), other), (mut grades, usage)) in pairs.iter().zip(others).zip(graded) {
-            if let Some(of_base) = self.grade_of_base(&key.0, other.as_ref()) {
+        let settings = pairs.iter().zip(others);
+        for (((key, _), (prompt, other)), (mut grades, usage)) in settings.zip(graded) {
+            if let Some(of_base) = self.grade_of_base(prompt, other.as_ref()) {
                 grades.other = Some(of_base);
             }
             settled.push((

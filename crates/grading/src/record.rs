@@ -52,6 +52,8 @@ pub enum WhyAnew {
     Doubted(String),
     /// The judge has drifted since the run of the base; the text says how.
     Drifted(String),
+    /// The base was graded by another judge, which has this id.
+    OtherJudge(String),
 }
 
 impl WhyAnew {
@@ -60,6 +62,12 @@ impl WhyAnew {
         let (why, what) = match self {
             Self::Doubted(why) => ("in the run of the base, ", why),
             Self::Drifted(how) => ("", how),
+            Self::OtherJudge(judge) => {
+                return format!(
+                    "the base was graded by another judge, `{judge}`. So its stored answers were graded anew in this run, \
+                     by the judge of this change"
+                );
+            }
         };
         format!(
             "{why}{what}. So the stored answers of the base were graded anew in this run, by the judge that has proved \
@@ -130,7 +138,7 @@ impl Scoring {
 /// One prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptRecord {
-    /// The digest of the prompt and its reference: a different one means that it was edited.
+    /// The digest of the prompt and its reference: a different one means that one of them was edited.
     pub input: Digest,
     /// The prompt.
     pub prompt: KeptText,
@@ -158,8 +166,8 @@ pub struct GradedSample {
     /// The grade of the candidate's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<Grade>,
-    /// The grade of the candidate's answer by the reference of the base, if the change has another one. The lower of
-    /// the two counts, so that nobody makes a wrong answer right by another reference.
+    /// The grade of the candidate's answer by the reference of the base, if the change has another one. Both sides are
+    /// judged by each of the two references, so that nobody makes a wrong answer right by another reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade_by_old_reference: Option<Grade>,
     /// The grade of the baseline's answer, if that was graded too.
@@ -258,9 +266,7 @@ impl From<&Ungraded> for Unscored {
 impl GradedSample {
     /// The score of the candidate's answer; none if there is none.
     pub fn score(&self, scoring: Scoring) -> Option<f64> {
-        let score = scoring.score(self.grade.as_ref()?, self.baseline_grade.as_ref())?;
-        let by_old = self.grade_by_old_reference.as_ref().map(Grade::score);
-        Some(by_old.map_or(score, |by_old| by_old.min(score)))
+        scoring.score(self.grade.as_ref()?, self.baseline_grade.as_ref())
     }
 
     /// Whether the candidate's answer is better than the other one: 1, 0, or one half for a tie. None if this is not

@@ -16,8 +16,9 @@ use kelvin_record::{
 pub type GradingSection = Section<GradingBasis, PromptRecord>;
 
 impl Item for PromptRecord {
+    /// The reference is no part of it: both sides are judged by the same one.
     fn digest(&self) -> Digest {
-        self.input
+        self.prompt.digest
     }
 
     fn repeats(&self) -> Repeats {
@@ -101,8 +102,8 @@ fn by_old_references(prompts: &BTreeMap<String, PromptRecord>) -> Option<Notice>
     let ids: Vec<&str> = edited.map(|(id, _)| id.as_str()).collect();
     let first = ids.first()?;
     let text = format!(
-        "this change edits the references of {}, the first of them of `{first}`: their answers were graded by the \
-         references of the base as well, and the lower grade counts",
+        "this change edits the references of {}, the first of them of `{first}`: the answers of both sides are judged \
+         by the references of the base and by those of the change, and the worse verdict counts",
         counted(ids.len(), "prompt")
     );
     Some(Notice::new(Code::own("references_edited"), text))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::prompts::Prompt;
-use super::record::{Answered, PromptRecord, Scoring, Unscored, UnscoredCode};
+use super::record::{Answered, PromptRecord, Scoring, Unscored, UnscoredCode, WhyAnew};
 use kelvin_record::{KeptText, SharedMap};
 use kelvin_run::judge::Grade;
 
@@ -48,9 +48,9 @@ pub(super) struct StoredAnswers {
     /// How the state of the judge's server has changed since the base was graded; none if it has not, or if no server
     /// reports it. If it has changed, a judge that would only need a few grades is tested with all of them.
     pub(super) restated: Option<Restated>,
-    /// Why this judge could not be trusted in the run of the base; none if it could, or if it was not tested in that
-    /// run.
-    pub(super) doubt: Option<String>,
+    /// Why the stored grades do not count although they mean the same: another judge gave them, or this judge could not
+    /// be trusted in the run of the base; none if they count, or if it was not tested in that run.
+    pub(super) doubt: Option<WhyAnew>,
 }
 
 impl StoredAnswers {
@@ -59,7 +59,7 @@ impl StoredAnswers {
         let Some(of_base) = self.prompts.get(&prompt.id) else {
             return Next::nothing("the base does not have this prompt");
         };
-        if prompt.digest() != of_base.input {
+        if KeptText::of(&prompt.prompt).digest != of_base.prompt.digest {
             return Next::nothing("the base has another prompt of this id");
         }
         let samples = (1..).zip(&of_base.samples);
@@ -87,11 +87,14 @@ impl StoredAnswers {
     }
 
     /// The stored grade of an answer, if this judge would give it again.
-    pub(super) fn grade(&self, prompt: &str, repeat: usize, scoring: Scoring) -> Option<Grade> {
+    pub(super) fn grade(&self, prompt: &Prompt, repeat: usize, scoring: Scoring) -> Option<Grade> {
         if scoring != Scoring::Each || !self.is_like {
             return None;
         }
-        let of_base = self.prompts.get(prompt)?;
+        let of_base = self.prompts.get(&prompt.id)?;
+        if of_base.input != prompt.digest() {
+            return None;
+        }
         of_base.samples.get(repeat - 1)?.grade.clone()
     }
 }

@@ -78,6 +78,11 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
         &[]
     }
 
+    /// What the labels of these items are called, in the plural.
+    fn labels(&self) -> &'static str {
+        "labels"
+    }
+
     /// How many relabelled items are edited in another way as well, and so are already counted as edited.
     fn edited_too(&self) -> usize {
         0

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::figures::figures;
+use super::figures::{figures, figures_of_base};
 use super::record::{ResultRecord, ResultsSection, SuiteBasis, cases, id, nouns_of_tool};
 use kelvin_page::listed;
 use kelvin_record::{
@@ -77,13 +77,13 @@ pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<Alig
     if change.suites.is_empty() {
         return None;
     }
-    let side = |section: &ResultsSection| AlignedSection {
-        metrics: figures(section),
+    let side = |section: &ResultsSection, metrics| AlignedSection {
+        metrics,
         section: Box::new(section.clone()),
     };
     Some(AlignedSections {
-        base: side(base),
-        head: side(head),
+        base: side(base, figures_of_base(base)),
+        head: side(head, figures(head)),
         items: std::sync::Arc::new(change),
     })
 }
@@ -289,6 +289,20 @@ mod tests {
                 .contains("scored in another way than on the base: a;"),
             "{told:?}"
         );
+    }
+
+    #[test]
+    fn a_base_with_many_errors_is_compared_with_in_what_it_scored() {
+        let mut base = section(&[("a", "", &[1.0]), ("b", "", &[1.0])]);
+        let failed = base.items.get_mut(&id("qa", "b")).expect("there");
+        failed.samples[0].scores.clear();
+        failed.samples[0].error = Some(kelvin_record::KeptText::of("no answer"));
+        let pass = |metrics: &BTreeMap<String, kelvin_record::Metric>| {
+            let metric = &metrics["results.qa.pass"];
+            (metric.value, metric.n)
+        };
+        assert_eq!(pass(&figures(&base)), (None, 1));
+        assert_eq!(pass(&figures_of_base(&base)), (Some(1.0), 1));
     }
 
     #[test]

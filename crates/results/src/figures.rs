@@ -25,6 +25,22 @@ pub(super) fn metric_id(suite: &str, metric: &str) -> String {
 
 /// Every figure of a section, by id.
 pub(super) fn figures(section: &ResultsSection) -> BTreeMap<String, Metric> {
+    figures_if(section, &|suite, basis| {
+        too_many_errors(section, suite, basis)
+    })
+}
+
+/// The figures of a base over the samples that were scored, however many those are: the head is compared with it case
+/// by case, so that a selection makes nothing look better, and a change that mends the others is no worse.
+pub(super) fn figures_of_base(section: &ResultsSection) -> BTreeMap<String, Metric> {
+    figures_if(section, &|_, _| None)
+}
+
+/// The figures of a section, without those of the suites that are no measurement, for the reason that is given.
+fn figures_if(
+    section: &ResultsSection,
+    withdrawn: &dyn Fn(&str, &SuiteBasis) -> Option<String>,
+) -> BTreeMap<String, Metric> {
     let mut metrics = BTreeMap::new();
     for (suite, basis) in &section.basis.suites {
         let mut of_suite: Vec<(&str, Metric)> = Vec::new();
@@ -50,7 +66,7 @@ pub(super) fn figures(section: &ResultsSection) -> BTreeMap<String, Metric> {
             figure.exact_at = Some(NO_DOUBT);
             of_suite.push((name, figure));
         }
-        if let Some(why) = too_many_errors(section, suite, basis) {
+        if let Some(why) = withdrawn(suite, basis) {
             for (_, figure) in of_suite.iter_mut().filter(|(_, figure)| figure.gated) {
                 figure.withdraw(&why);
             }

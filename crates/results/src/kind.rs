@@ -1,5 +1,6 @@
 //! Connects the results probe with the rest of the program.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use super::{ResultsKind, foreign, page};
 use kelvin_page::Chapter;
 use kelvin_probe::{Items, Kind};
 use kelvin_record::{
-    AlignedSections, AnySection, Findings, ItemComparison, Nouns, RunView, SectionAnswers,
+    AlignedSections, AnySection, Findings, ItemComparison, Metric, Nouns, RunView, SectionAnswers,
     SectionKind, SettingDiffers, Surroundings, Viewpoint,
 };
 use kelvin_run::config::Config;
@@ -76,6 +77,15 @@ impl SectionKind for ResultsKind {
         head: &dyn AnySection,
     ) -> Vec<SettingDiffers> {
         change::differing_settings(own(base), own(head))
+    }
+
+    fn figures_of_base(
+        &self,
+        base: &dyn AnySection,
+        _head: &dyn AnySection,
+        metrics: &mut BTreeMap<String, Metric>,
+    ) {
+        metrics.extend(figures::figures_of_base(own(base)));
     }
 
     fn align(

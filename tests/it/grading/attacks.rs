@@ -213,6 +213,27 @@ fn references_that_are_made_as_bad_as_the_answers_make_nothing_green() {
         report.contains("edits the references of 1 prompt"),
         "it is told"
     );
+
+    // By the new ones the unchanged answers are wrong, which a pipeline that is no worse is not blamed for.
+    on_branch(&attacked.project, "corrected");
+    attacked
+        .project
+        .write("prompts.jsonl", &prompts(&dropped, ""));
+    commit(&attacked.project, "corrected");
+    let (said, judgement) = gate(&attacked.project);
+    assert_eq!(said.code, Some(0), "{}", said.stdout);
+    assert_eq!(judgement["verdict"], json!("pass"));
+    let first = &judgement["reasons"][0];
+    assert_eq!(first["code"], json!("relabelled"), "{first}");
+    let text = first["text"].as_str().expect("a text");
+    assert!(
+        text.starts_with("this change edits the references of 12 of 24 prompts"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("1.0000, and by its own it is 0.5000"),
+        "{text}"
+    );
 }
 
 #[test]

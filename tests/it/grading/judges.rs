@@ -230,6 +230,17 @@ fn an_edited_script_of_a_judge_does_not_make_worse_answers_green() {
     let (said, judgement) = gate(&project);
     assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
 
+    // It grades the answers of the base anew, and as before.
+    on_branch(&project, "comment");
+    project.write("judge.sh", &format!("# It reads one number.\n{reads}"));
+    commit(&project, "a comment");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(0), "{}", said.stdout);
+    assert_eq!(judgement["verdict"], json!("pass"), "{judgement:#}");
+    let report = project.json("kelvin/report.json");
+    let anew = &report["probes"]["grading"]["basis"]["base_anew"]["other_judge"];
+    assert!(anew.is_string(), "{anew}");
+
     on_branch(&project, "edited");
     project.write("answer.sh", "echo quality 0.67 > \"$2\"\n");
     project.write(

@@ -31,8 +31,8 @@ pub(super) struct Assembly<'a> {
     pub(super) types: BTreeMap<String, TypeDecision>,
     /// The look at every metric whose inputs changed.
     pub(super) unpaired: BTreeMap<String, SameNames>,
-    /// Whether the cases whose inputs changed were run again.
-    pub(super) ran_unpaired: bool,
+    /// How the looks at the cases with the same name ended, if they are open.
+    pub(super) unpaired_ending: LooksEnding,
 }
 
 /// The result for one metric, before it is expressed in words.
@@ -197,7 +197,7 @@ impl Assembly<'_> {
         let decision = self.decisions.get(id);
         let found = self.with_turnover(id, pair, self.found(id, pair, decision));
         let (look, ending) = match (&decision, self.unpaired.get(id)) {
-            (_, Some(seen)) if found.unpaired => (Some(&seen.look), Some(self.ending())),
+            (_, Some(seen)) if found.unpaired => (Some(&seen.look), Some(self.unpaired_ending)),
             (Some(decision), _) => (decision.look.as_ref().ok(), Some(decision.ending)),
             (None, _) => (None, self.types.get(id).map(|decision| decision.ending)),
         };

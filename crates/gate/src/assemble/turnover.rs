@@ -3,7 +3,6 @@
 use super::{Assembly, MetricFinding};
 use crate::compare::{MetricPair, Presence};
 use crate::look::LookReason as Why;
-use crate::looks::LooksEnding;
 use crate::losses;
 use crate::missing;
 use crate::missing::Missing;
@@ -145,14 +144,6 @@ impl Assembly<'_> {
             None => text,
         };
         Some((Cause::Coverage, text))
-    }
-
-    /// How the look at the cases with the same name ended.
-    pub(super) const fn ending(&self) -> LooksEnding {
-        match self.ran_unpaired {
-            true => LooksEnding::StillOpen,
-            false => LooksEnding::NoRerun,
-        }
     }
 
     /// More reasons about a metric, besides its own: the values that are missing from its judgement, and the inputs

@@ -40,6 +40,9 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
         (true, Word::Pass) if verdict.tells_against(ReasonCode::Relabelled) => {
             warn("passes by the labels of the base")
         }
+        (true, Word::Pass) if verdict.tells(ReasonCode::DoubtfulCases) => {
+            warn("passes, and may have broken something")
+        }
         (true, Word::Pass) => fine("pass"),
         (true, Word::Unaffected) => fine("unaffected"),
         (true, Word::NoBaseline) => (
@@ -192,9 +195,11 @@ fn calm(judgement: &Judgement) -> String {
     };
     // The improvements come first, unless some result is unknown.
     let turned = turned(judgement).map_or_else(String::new, |items| format!("; {items}"));
-    let better = listed(judgement.verdict.new_types().collect());
+    let new: Vec<&str> = judgement.verdict.new_types().collect();
+    let decide = if new.len() == 1 { "decides" } else { "decide" };
+    let better = listed(new);
     let unseen = listed(judgement.verdict.unseen_types().collect());
-    let better = better.map_or_else(String::new, |types| format!("{types} decides now. "));
+    let better = better.map_or_else(String::new, |types| format!("{types} {decide} now. "));
     let unseen = unseen.map_or_else(String::new, |types| {
         format!("; this suite cannot see the loss of {types}")
     });

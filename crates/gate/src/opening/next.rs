@@ -1,11 +1,10 @@
 //! The next step for a reader.
 
 use crate::Judgement;
-use crate::answers::ChangedAnswers;
 use crate::approval::{Approval, State};
 use crate::changes::CaseChange;
 use crate::policy::Attention;
-use crate::verdict::{BrokenCase, Cause, MetricVerdict, ReasonCode, Verdict, Word};
+use crate::verdict::{BrokenCase, Cause, CellCounts, MetricVerdict, ReasonCode, Verdict, Word};
 use kelvin_page::Phrase;
 use kelvin_record::{Nouns, probe_of};
 
@@ -87,8 +86,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             more_would_tell(begun.and(" "))
         }
         (Word::Inconclusive, None) => {
-            let mut answers = verdict.answers.values();
-            let advice = answers.find_map(ChangedAnswers::advice);
+            let advice = about_answers(verdict);
             more_would_tell(advice.map_or_else(Phrase::default, |advice| advice.and(" ")))
         }
         (_, Some(case)) => {
@@ -126,8 +124,18 @@ fn beside_figures(verdict: &Verdict) -> Option<Phrase> {
         let look = Phrase::text(format!("Look first at {item} "));
         return Some(look.name(&broken.case).and("."));
     }
-    let mut answers = verdict.answers.values();
-    answers.find_map(ChangedAnswers::advice)
+    about_answers(verdict)
+}
+
+/// Where to look at answers that differ from those of the base. Labels would add nothing where a metric of the probe
+/// says already what its answers are worth, as checks and grades do.
+fn about_answers(verdict: &Verdict) -> Option<Phrase> {
+    verdict.answers.iter().find_map(|(probe, changed)| {
+        let moves = |(id, metric): (&String, &MetricVerdict)| {
+            probe_of(id) == probe && metric.swaps.is_some()
+        };
+        changed.advice(!verdict.metrics.iter().any(moves))
+    })
 }
 
 /// The next step where the head does not have a case of the base.
@@ -224,18 +232,30 @@ fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
             .and(".");
     }
     match verdict.has_removed_items() {
-        true => begun.and(format!(
-            " Where {items} were only renamed, give them the names of the base: they are compared by name."
-        )),
+        true => begun
+            .and(format!(
+                " Where {items} were only renamed, give them the names of the base: they are compared by name. Where they \
+                 are meant to go, allow for it in this change: "
+            ))
+            .name(format!("gate: {{max_missing: {}}}", most_missing(verdict)))
+            .and("."),
         false => begun,
     }
+}
+
+/// The share of the cells of the base that a metric lacks at most, as a setting that allows for it.
+fn most_missing(verdict: &Verdict) -> f64 {
+    let shares = gated(verdict).map(|(_, metric)| {
+        let CellCounts { base, lost, .. } = metric.coverage;
+        lost as f64 / base.max(1) as f64
+    });
+    (shares.fold(0.0, f64::max) * 100.0).ceil() / 100.0
 }
 
 /// The next step for a change that passes. "Nothing to do" is a strong claim: it is made only if everything was
 /// examined, and no answer differs.
 fn fine(verdict: &Verdict) -> Phrase {
-    let mut answers = verdict.answers.values();
-    if let Some(advice) = answers.find_map(ChangedAnswers::advice) {
+    if let Some(advice) = about_answers(verdict) {
         return advice;
     }
     if verdict.tells_against(ReasonCode::Relabelled) {
@@ -272,6 +292,21 @@ fn fine(verdict: &Verdict) -> Phrase {
             .name("kelvin calibrate")
             .and(".");
     }
+    // Where most cases are answered too unsteadily, a lack of cases is not what hides a loss.
+    let is_noise = |metric: &&MetricVerdict| {
+        let unseen = metric.swaps.as_ref().filter(|swaps| swaps.unseen);
+        unseen.is_some_and(|swaps| 2 * swaps.unsteady.len() > metric.cases)
+    };
+    let noisy = verdict.metrics.values().find(is_noise);
+    if let Some((metric, swaps)) = noisy.and_then(|metric| Some((metric, metric.swaps.as_ref()?))) {
+        return Phrase::text(format!(
+            "The base answers {} of {} {items} too differently from run to run to show a loss of ",
+            swaps.unsteady.len(),
+            metric.cases
+        ))
+        .name(&swaps.of_type)
+        .and(": with a steadier pipeline the suite would see it.");
+    }
     let types: Vec<&str> = verdict.unseen_types().collect();
     match types.as_slice() {
         [] => Phrase::text("Nothing to do."),
@@ -303,7 +338,8 @@ fn missing(verdict: &Verdict) -> Phrase {
 fn look(judgement: &Judgement, case: &CaseChange) -> Phrase {
     let item = judgement.verdict.nouns_of(&case.metric).item;
     let look = Phrase::text(format!("Look first at {item} ")).name(&case.case);
-    match part(judgement, case) {
+    // The item as it is has a name among its variants, which says nothing to a reader.
+    match part(judgement, case).filter(|part| *part != "baseline") {
         Some(part) => look.and(", variant ").name(part).and("."),
         None => look.and("."),
     }
@@ -439,6 +475,84 @@ mod tests {
     }
 
     #[test]
+    fn who_retires_more_items_than_may_be_missing_is_told_the_setting_that_allows_for_it() {
+        let mut verdict = open_for_what_is_missing();
+        verdict.verdict = Word::Unmeasured;
+        verdict.passed = false;
+        let turnover = Turnover {
+            removed: 3,
+            ..Turnover::default()
+        };
+        verdict.turnover.insert("results".to_owned(), turnover);
+        let metric = verdict.metrics.get_mut("results.qa.pass").expect("it");
+        metric.verdict = Word::Unmeasured;
+        metric.cause = Cause::Coverage;
+        metric.coverage.base = 16;
+        metric.coverage.lost = 3;
+        let step = said(verdict).1;
+        assert!(step.contains("give them the names of the base"), "{step}");
+        let rule =
+            "Where they are meant to go, allow for it in this change: `gate: {max_missing: 0.19}`.";
+        assert!(step.ends_with(rule), "{step}");
+    }
+
+    #[test]
+    fn labels_are_advised_only_where_nothing_says_what_the_answers_are_worth() {
+        let advice = "With labels of what is right";
+        let answers = serde_json::json!({
+            "item": "item", "items": "items", "same": 0, "other": 1, "gone": 0, "new": 0,
+            "answers": [{"item": "a", "base": "failed: tidy", "head": "passed 1 check"}],
+        });
+        let mut verdict = open_for_what_is_missing();
+        verdict.verdict = Word::Pass;
+        let answers = serde_json::from_value(answers).expect("it fits");
+        verdict.answers.insert("results".to_owned(), answers);
+        let step = said(verdict.clone()).1;
+        assert!(
+            step.starts_with("Look whether the other answers are right"),
+            "{step}"
+        );
+        assert!(!step.contains(advice), "{step}");
+        // Whether a decision follows its evidence says nothing of whether it is right.
+        let metric = verdict.metrics.get_mut("results.qa.pass").expect("it");
+        let swaps = serde_json::json!({
+            "of_type": "rule", "status": "followed", "swaps": 9, "moved_base": 9, "moved_head": 9, "drop": 0.0, "limit": 0.05,
+        });
+        metric.swaps = serde_json::from_value(swaps).expect("it fits");
+        let step = said(verdict).1;
+        assert!(step.contains(advice), "{step}");
+    }
+
+    #[test]
+    fn more_cases_are_advised_only_where_noise_does_not_hide_the_type() {
+        let mut verdict = open_for_what_is_missing();
+        verdict.verdict = Word::Pass;
+        let metric = verdict.metrics.get_mut("results.qa.pass").expect("it");
+        metric.verdict = Word::Pass;
+        metric.cause = Cause::Bounded;
+        metric.lost.clear();
+        let mut told = |unsteady: &[&str]| {
+            let swaps = serde_json::json!({
+                "of_type": "rule", "status": "unseen", "swaps": 9, "moved_base": 9, "moved_head": 9, "drop": 0.0,
+                "limit": 0.05, "unseen": true, "unsteady": unsteady,
+            });
+            let metric = verdict.metrics.get_mut("results.qa.pass").expect("it");
+            metric.swaps = serde_json::from_value(swaps).expect("it fits");
+            said(verdict.clone()).1
+        };
+        let few = told(&["a", "b"]);
+        assert!(
+            few.starts_with("Add items in which `rule` alone decides"),
+            "{few}"
+        );
+        let most = told(&["a", "b", "c", "d", "e"]);
+        assert!(
+            most.starts_with("The base answers 5 of 9 items too differently"),
+            "{most}"
+        );
+    }
+
+    #[test]
     fn a_metric_that_is_gone_gets_its_name_back_or_is_gated_no_more() {
         let mut verdict = open_for_what_is_missing();
         verdict.verdict = Word::Unmeasured;
@@ -505,6 +619,12 @@ mod tests {
         }];
         let step = next(&judgement).show(|_, name| format!("`{name}`"));
         assert!(step.contains("`baseline: {repeats: 5}` tells"), "{step}");
+    }
+
+    #[test]
+    fn a_pass_with_a_case_that_may_have_broken_is_never_calm() {
+        let (tone, _) = said(passed(ReasonCode::DoubtfulCases));
+        assert_eq!(tone, Tone::Caution);
     }
 
     #[test]

@@ -199,6 +199,54 @@ fn a_rerun_of_edited_cases_that_the_budget_forbids_excuses_nothing() {
 }
 
 #[test]
+fn what_hindered_the_rerun_of_edited_cases_is_told_as_for_every_other_metric() {
+    let (base, mut head) = (suite(12, 0, 0, 1), suite(12, 4, 9, 1));
+    head.texts.values_mut().for_each(|text| text.push('!'));
+    let policy = Policy::default();
+    let (old, new) = (base.side(), head.side());
+    let comparison = compare(&old, &new);
+    // How many re-runs were requested, the last of which is not made, or whether an earlier run made some.
+    let said = |requested: usize, before: bool| {
+        let mut gate = Gate::new(&policy, requested > 0, false, None);
+        gate.asked = requested;
+        if before {
+            gate.was_rerun_before();
+        }
+        let verdict = gate.give_up(&comparison);
+        let mut reasons = verdict.reasons.iter();
+        let told = reasons.find(|reason| reason.text.contains("noise may explain"));
+        (verdict.passed, told.expect("a drop").text.clone())
+    };
+    for (requested, before, passed, parts) in [
+        (0, false, false, ["no case was run again", "(`--rerun`)"]),
+        (
+            1,
+            false,
+            false,
+            ["the budget allows no re-run", "a larger `budget`"],
+        ),
+        (
+            2,
+            false,
+            true,
+            ["the budget for re-runs ran out", "after re-runs"],
+        ),
+        (
+            0,
+            true,
+            true,
+            ["when the run had run doubtful cases again", "after re-runs"],
+        ),
+    ] {
+        let (has_passed, text) = said(requested, before);
+        assert_eq!(has_passed, passed, "{text}");
+        for part in parts {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}
+
+#[test]
 fn a_small_suite_of_which_every_case_is_paired_rests_on_no_fewer_pairs_than_it_has() {
     let base = suite(3, 0, 0, 1);
     let mut head = base.clone();
