@@ -145,6 +145,9 @@ pub(super) fn plain(value: &Value) -> String {
 /// How many scenarios are named at most.
 const NAMED: usize = 5;
 
+/// How many lines of a file are told to be wrong.
+const TOLD: usize = 10;
+
 /// The file of scenarios in the folder of the rules, if the rules come from another folder than the items. A change may
 /// have moved its own file, so the configuration in the folder of the rules says which file it is.
 pub(super) fn of_the_rules(config: &Config, name: &str) -> Option<PathBuf> {
@@ -234,6 +237,10 @@ fn lines(path: &Path, name: &str) -> Result<Vec<Scenario>, Misuse> {
             problems.push(format!("{name}:{}:{column}: {what}", at + 1));
         };
         match serde_json::from_str::<Scenario>(line) {
+            // A list in YAML, for one, has no line for which the reason of the JSON reader would help.
+            Err(_) if !line.trim_start().starts_with('{') => {
+                refuse(1, "the line is no JSON object".to_owned());
+            }
             Err(error) => {
                 let text = decode::plain(&error.to_string());
                 let text = text.split(" at line ").next().unwrap_or_default();
@@ -255,10 +262,18 @@ fn lines(path: &Path, name: &str) -> Result<Vec<Scenario>, Misuse> {
         return Err(Misuse::new(format!("`{name}` has no scenario"))
             .help("write one JSON object a line, e.g. `{\"id\": \"refund\", \"prompt\": \"…\"}`"));
     }
-    match problems.is_empty() {
-        true => Ok(scenarios),
-        false => Err(Misuse::new(problems.join("\n"))
-            .help("a scenario has the keys `id`, `prompt`, `params`, `expected`, `invariants` and `template`")
-            .at(path, first_line)),
+    if problems.is_empty() {
+        return Ok(scenarios);
     }
+    let more = problems.len().saturating_sub(TOLD);
+    problems.truncate(TOLD);
+    if more > 0 {
+        problems.push(format!("and {more} more lines of `{name}`"));
+    }
+    Err(Misuse::new(problems.join("\n"))
+        .help(
+            "every line is one scenario, a JSON object with the keys `id`, `prompt`, `params`, `expected`, `invariants` \
+             and `template`; what else your checks need goes under `params`",
+        )
+        .at(path, first_line))
 }

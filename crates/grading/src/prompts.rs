@@ -220,14 +220,19 @@ fn prompt(line: &str) -> Result<Prompt, Vec<Wrong>> {
     for key in entries.keys().filter(|key| !KEYS.contains(&key.as_str())) {
         wrong.push((
             format!("unknown key `{key}`"),
-            format!("the keys are {}", KEYS.join(", ")),
+            format!(
+                "the keys are {}; `prompt_fields: {{prompt: …}}` names a field that is called otherwise",
+                KEYS.join(", ")
+            ),
         ));
     }
     let mut text = |key: &str, is_needed: bool| match entries.get(key) {
         None if is_needed => {
             wrong.push((
                 format!("the key `{key}` is missing"),
-                format!("add `{key}`"),
+                format!(
+                    "add `{key}`, or name the field that has it: `prompt_fields: {{{key}: …}}`"
+                ),
             ));
             None
         }

@@ -409,6 +409,16 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
             let help = format!("add `{key}: …`{exists}, or {help}");
             return refuse(&["invariants", name, "check"], what, &help);
         }
+        if let CheckKeys::CommandExit(check) = &invariant.check
+            && let Some((_, after)) = check.command.split_once("{root}/")
+        {
+            let path = ["invariants", name, "check", "command"];
+            let what = "`{root}` has no value in the command of a check, which a shell reads";
+            let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '_' | '-');
+            let file: String = after.chars().take_while(|c| is_plain(*c)).collect();
+            let help = format!("write `\"$KELVIN_ROOT/{file}\"`, which is the same folder");
+            return refuse(&path, what.to_owned(), &help);
+        }
         if let CheckKeys::Custom(custom) = &invariant.check {
             let path = ["invariants", name, "check", "script"];
             let script = &custom.script;

@@ -141,6 +141,10 @@ fn inv_01_inv_02_inv_07_inv_09_inv_11_inv_24_what_is_wrong_is_told_with_its_line
             vec![":5:", "`gone.py` is not there"],
         ),
         (
+            with("{type: command_exit, command: 'node {root}/a-b/check.mjs x'}"),
+            vec![":5:", "write `\"$KELVIN_ROOT/a-b/check.mjs\"`"],
+        ),
+        (
             with("{type: llm_as_judge, model: m}"),
             vec!["`criteria` is missing"],
         ),
@@ -345,6 +349,12 @@ fn inv_33_every_scenario_is_crossed_with_the_matrix_and_has_a_stable_id() {
         ("{\"id\": \"x\", \"promt\": \"p\"}\n", "s.jsonl:1:"),
         ("\n{\"id\": 1}\n", "s.jsonl:2:"),
         ("", "has no scenario"),
+        (
+            "- id: x\n  prompt: p\n",
+            "s.jsonl:1:1: the line is no JSON object\ns.jsonl:2:1: the line is no JSON object",
+        ),
+        ("- id: x\n", "every line is one scenario, a JSON object"),
+        (&"- id: x\n".repeat(13), "and 3 more lines of `s.jsonl`"),
         (
             "{\"id\": \"x\", \"params\": {\"model\": 1}}\n",
             "which `matrix` has too",

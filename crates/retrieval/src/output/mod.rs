@@ -36,7 +36,7 @@ struct RawHit {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(expecting = "expected an object with `text` and `grounded`")]
+#[serde(expecting = "an object with `text` and `grounded`")]
 struct RawRetrievedAnswer {
     #[serde(default)]
     text: String,

@@ -30,8 +30,10 @@ impl RequestBody {
         let Some(template) = &self.template else {
             return Ok(alone(input).into_bytes());
         };
-        let body = render(template, value(input), call, input.turn.as_ref())
-            .map_err(|error| format!("`run.http.body` cannot be filled: {}", in_words(&error)))?;
+        let body = render(template, value(input), call, input.turn.as_ref()).map_err(|error| {
+            let why = why_not_filled(&error, input);
+            format!("`run.http.body` cannot be filled: {why}")
+        })?;
         if self.is_json
             && let Err(error) = serde_json::from_str::<IgnoredAny>(&body)
         {
@@ -139,7 +141,7 @@ pub(super) fn address(
         call,
         input.turn.as_ref(),
     )
-    .map_err(|error| in_words(&error))
+    .map_err(|error| why_not_filled(&error, input))
 }
 
 fn environment_of_addresses(undefined: UndefinedBehavior) -> Environment<'static> {
@@ -257,6 +259,25 @@ fn in_words(error: &minijinja::Error) -> String {
     format!("{}{detail}{line}", error.kind())
 }
 
+/// Why a template cannot be filled with an input. Where a name has no value, what `input` is comes with it, since the
+/// template alone does not show that: the names of the fields of a record, never their values.
+fn why_not_filled(error: &minijinja::Error, input: &HandedInput<'_>) -> String {
+    let mut why = in_words(error);
+    if error.kind() == ErrorKind::UndefinedError {
+        let names: Vec<String> = match value(input).try_iter() {
+            Ok(names) if input.is_record => {
+                names.take(12).map(|name| format!("`{name}`")).collect()
+            }
+            _ => Vec::new(),
+        };
+        why += &match names.is_empty() {
+            true => "; `input` is a text here and has no fields".to_owned(),
+            false => format!("; `input` has the fields {}", names.join(", ")),
+        };
+    }
+    why
+}
+
 /// The problem of a template, and advice, as far as the template can be checked without an input.
 pub(super) fn problem(template: &str, is_json: bool) -> Option<(String, &'static str)> {
     if let Err(error) = Environment::new().template_from_str(template) {
@@ -314,6 +335,32 @@ mod tests {
         assert_eq!(
             made(None, "# a\n\"b\"", true),
             Ok(r##"{"input":"# a\n\"b\""}"##.to_owned())
+        );
+    }
+
+    #[test]
+    fn a_name_without_a_value_is_told_with_what_the_input_is() {
+        let template = Some(r#"{"q": {{ input.question | tojson }}}"#);
+        let refused = |input, is_record| made(template, input, is_record).expect_err("refused");
+        assert_eq!(
+            refused(r#"{"id": "a", "query": "secret"}"#, true),
+            "`run.http.body` cannot be filled: undefined value in line 1; `input` has the fields `id`, `query`"
+        );
+        assert_eq!(
+            refused("a prompt", false),
+            "`run.http.body` cannot be filled: undefined value in line 1; `input` is a text here and has no fields"
+        );
+        let input = HandedInput {
+            text: "a prompt".into(),
+            is_record: false,
+            file: None,
+            turn: None,
+        };
+        let refused = address("https://example.com/{{ input.id }}", &input, "c4ll");
+        let refused = refused.expect_err("refused");
+        assert!(
+            refused.ends_with("is a text here and has no fields"),
+            "{refused}"
         );
     }
 
