@@ -45,6 +45,9 @@ pub struct ChangedAnswers {
     pub other: usize,
     /// How many items have an answer on the base and no answer on the head.
     pub gone: usize,
+    /// The names of these items, in their order; at most 5,000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone_items: Vec<String>,
     /// How many items have no answer on the base and an answer on the head.
     pub new: usize,
     /// How many of the unchanged items get another answer in some run of the head.
@@ -126,13 +129,14 @@ impl ChangedAnswers {
     ) -> Option<Self> {
         let own = OwnAnswers::of(pairs, is_exact);
         let has = |answers: &[Option<_>]| answers.iter().any(Option::is_some);
-        let counted = |is: (bool, bool)| {
+        let names = |is: (bool, bool)| {
             let items = pairs.items.iter();
-            items
-                .filter(|item| (has(&item.itself.0), has(&item.itself.1)) == is)
-                .count()
+            let these = items.filter(|item| (has(&item.itself.0), has(&item.itself.1)) == is);
+            these.map(|item| item.name.clone()).collect::<Vec<_>>()
         };
-        let (of, gone, new) = (own.count(), counted((true, false)), counted((false, true)));
+        let (mut gone_items, new) = (names((true, false)), names((false, true)).len());
+        let (of, gone) = (own.count(), gone_items.len());
+        gone_items.truncate(KEPT);
         let edited = AnswerPairs {
             items: pairs.edited.clone(),
             ..AnswerPairs::default()
@@ -156,6 +160,7 @@ impl ChangedAnswers {
             same: of - changed.len(),
             other: changed.len(),
             gone,
+            gone_items,
             new,
             varied,
             varied_on_base,
@@ -249,6 +254,15 @@ impl ChangedAnswers {
             None => told,
         };
         Some(match count - 1 {
+            0 => told,
+            more => told.and(format!(" (and {more} more {})", self.noun(more))),
+        })
+    }
+
+    /// The first item that has no answer any more, in a sentence without its full stop; none if there is no such item.
+    pub fn lead_of_gone(&self) -> Option<Phrase> {
+        let told = Phrase::of_name(self.gone_items.first()?).and(" is answered no more");
+        Some(match self.gone - 1 {
             0 => told,
             more => told.and(format!(" (and {more} more {})", self.noun(more))),
         })

@@ -436,7 +436,9 @@ impl Verdict {
 
     /// Whether an item of the base is gone, or an input that the base answered has no value.
     pub fn has_lost_items(&self) -> bool {
-        self.has_removed_items() || self.tells(ReasonCode::LostInputs)
+        self.has_removed_items()
+            || self.tells(ReasonCode::LostInputs)
+            || self.answers.values().any(|answers| answers.gone > 0)
     }
 
     /// The governing types whose loss this suite could not detect, so that a pass does not cover them.

@@ -247,6 +247,42 @@ fn results_that_are_committed_and_as_on_the_base_say_nothing_of_a_change() {
 }
 
 #[test]
+fn an_answer_that_an_evaluator_gives_no_more_is_never_fine_though_its_score_is() {
+    let project = measured("", 1);
+    let config = project.read("kelvin.yaml");
+    let without = |cases: &str| {
+        let cut = format!("sed -i -E '/^({cases}),/s/,answer [01],/,,/' \"$1\"\nexit 1\n");
+        project.write("eval.sh", &EVALUATOR.replace("exit 1\n", &cut));
+        let (said, judgement) = gate(&project, &[]);
+        assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+        (judgement, project.read("kelvin/gate.md"))
+    };
+    let (judgement, page) = without("case-03|case-04");
+    assert_eq!(
+        judgement["answers"]["results"]["gone_items"],
+        json!(["qa/case-03", "qa/case-04"])
+    );
+    let first: Vec<&str> = page.lines().take(8).collect();
+    let first = first.join("\n");
+    for part in [
+        "⚠️",
+        "2 cases are answered no more",
+        "`qa/case-03` is answered no more (and 1 more case)",
+        "Look first at case `qa/case-03`",
+    ] {
+        assert!(first.contains(part), "{part}: {page}");
+    }
+    // Every answer of a file may be gone, while the file still has the column.
+    let (judgement, page) = without("case-..");
+    assert_eq!(judgement["answers"]["results"]["gone"], json!(20));
+    assert!(page.starts_with("### ⚠️"), "{page}");
+    // Whoever asks for the same answers gets no other ones, and not none.
+    project.write("kelvin.yaml", &format!("{config}gate: {{answers: same}}\n"));
+    let (said, _) = gate(&project, &[]);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+}
+
+#[test]
 fn results_that_are_older_than_an_edit_do_not_let_it_pass() {
     let (_remote, url) = bare();
     let project = pushed(&url, "");

@@ -324,9 +324,17 @@ fn fine(verdict: &Verdict) -> Phrase {
 fn missing(verdict: &Verdict) -> Phrase {
     let unseen = ": what is missing is compared with nothing, so that a drop there does not show.";
     let mut metrics = verdict.metrics.iter();
-    match metrics.find_map(|(id, metric)| Some((id, metric.lost.first()?))) {
-        Some((id, first)) => {
-            let item = verdict.nouns_of(id).item;
+    let of_metrics = metrics.find_map(|(id, metric)| {
+        let first = metric.lost.first()?;
+        Some((verdict.nouns_of(id).item.to_string(), first))
+    });
+    let mut answers = verdict.answers.values();
+    let of_answers = answers.find_map(|answers| {
+        let first = answers.gone_items.first()?;
+        Some((answers.item.clone(), first))
+    });
+    match of_metrics.or(of_answers) {
+        Some((item, first)) => {
             let look = Phrase::text(format!("Look first at {item} "));
             look.name(first).and(unseen)
         }

@@ -52,7 +52,11 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
         let mut answers = verdict.answers.iter().filter(|(probe, _)| {
             is_told_by_answers && about.is_none_or(|about| about == probe.as_str())
         });
-        answers.find_map(|(_, changed)| changed.lead())
+        answers.find_map(|(_, changed)| {
+            // A verdict that does not pass says itself what is missing.
+            let gone = || changed.lead_of_gone().filter(|_| verdict.passed);
+            changed.lead().or_else(gone)
+        })
     };
     // If the first sentence names an item, the next step names the same item.
     let of_flips = answers::lead(&judgement.flips, verdict);

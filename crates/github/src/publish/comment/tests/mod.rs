@@ -148,6 +148,7 @@ fn answered_otherwise(kind: &str, name: &str) -> ChangedAnswers {
         same: 3,
         other: 1,
         gone: 0,
+        gone_items: Vec::new(),
         new: 0,
         varied: 0,
         varied_on_base: 0,
