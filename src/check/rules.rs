@@ -3,7 +3,7 @@
 //! says so.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::rule_files::{self, EditedRule};
 use super::why::reason;
@@ -300,11 +300,15 @@ pub(super) fn results_of_before(config: &Config, request: &GateRequest) -> Optio
     let names = given
         .iter()
         .filter_map(|file| file.strip_prefix(&config.root).ok());
-    // Another file of results may be committed beside this one, and says nothing of the pipeline.
+    let configuration = config.file.file_name().map(|name| below.join(name));
+    let is_configuration = |path: &PathBuf| configuration.as_ref() == Some(path);
+    // Another file of results may be committed beside this one, and says nothing of the pipeline. An edited configuration
+    // always counts: it may itself say what is harmless, and where the cache is.
     let mut edited = against.changed.iter().filter(|path| {
-        list.pattern_for(path).is_none()
-            && !own.iter().any(|own| path.starts_with(own))
-            && !names.clone().any(|name| **path == below.join(name))
+        is_configuration(path)
+            || list.pattern_for(path).is_none()
+                && !own.iter().any(|own| path.starts_with(own))
+                && !names.clone().any(|name| **path == below.join(name))
     });
     let is_as_before = |name: &&Path| {
         let path = below.join(name);
@@ -323,10 +327,9 @@ pub(super) fn results_of_before(config: &Config, request: &GateRequest) -> Optio
         return None;
     }
     let written = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
-    let configuration = config.file.file_name().map(|name| below.join(name));
     // What git does not track may be left behind by the run that made the results.
-    let edited = edited
-        .filter(|path| !against.untracked.contains(*path) && configuration.as_ref() != Some(*path));
+    let edited =
+        edited.filter(|path| !against.untracked.contains(*path) && !is_configuration(path));
     let times = edited.filter_map(|path| Some((written(&top.join(path))?, path)));
     let (last, edited) = times.max()?;
     let mut old = names.filter(|name| written(&root.join(name)).is_some_and(|time| time < last));

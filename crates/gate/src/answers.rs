@@ -253,19 +253,21 @@ impl ChangedAnswers {
             Some(expected) => told.and(" (expected ").quote(bare(expected)).and(")"),
             None => told,
         };
-        Some(match count - 1 {
-            0 => told,
-            more => told.and(format!(" (and {more} more {})", self.noun(more))),
-        })
+        Some(self.and_more(told, count - 1))
     }
 
     /// The first item that has no answer any more, in a sentence without its full stop; none if there is no such item.
     pub fn lead_of_gone(&self) -> Option<Phrase> {
         let told = Phrase::of_name(self.gone_items.first()?).and(" is answered no more");
-        Some(match self.gone - 1 {
+        Some(self.and_more(told, self.gone - 1))
+    }
+
+    /// Adds to a sentence about one item how many more items it is true of.
+    fn and_more(&self, told: Phrase, more: usize) -> Phrase {
+        match more {
             0 => told,
             more => told.and(format!(" (and {more} more {})", self.noun(more))),
-        })
+        }
     }
 
     /// Advice to the reader about the answers that differ. `is_judged`: whether the gate looks at what the answers are

@@ -241,6 +241,13 @@ fn results_that_are_committed_and_as_on_the_base_say_nothing_of_a_change() {
         first.contains("Measure what this change is now"),
         "{comment}"
     );
+    // The change itself cannot declare that what it edits is harmless.
+    let config = project.read("kelvin.yaml");
+    project.write("kelvin.yaml", &format!("harmless: [\"**\"]\n{config}"));
+    commit(&project, "everything is harmless");
+    assert_eq!(judged().0, json!("inconclusive"));
+    project.write("kelvin.yaml", &config);
+    commit(&project, "as it was");
     // A step that has written the file anew has measured the change.
     project.write("results.csv", &format!("case,correct\n{table}\n"));
     assert_eq!(judged().0, json!("pass"));
@@ -305,6 +312,12 @@ fn results_that_are_older_than_an_edit_do_not_let_it_pass() {
     git(project.root(), &["push", "--quiet", "origin", "main"]);
     made(0);
     save(&project);
+    project
+        .kelvin(&["gate", "--no-history", "--base", "HEAD"])
+        .expect(0);
+    let page = project.read("kelvin/gate.md");
+    let itself = "The base is this commit itself, so no change is compared";
+    assert!(page.contains(itself), "{page}");
     git(project.root(), &["checkout", "--quiet", "-b", "change"]);
     project.write("answer.sh", "echo worse\n");
     commit(&project, "another pipeline");
