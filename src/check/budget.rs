@@ -115,30 +115,38 @@ impl Allowance {
         Ok(())
     }
 
-    /// Subtracts the cost of a re-run. If the whole re-run is too expensive, all its cases are run with fewer repeats.
-    /// None if even one repeat of each case is too expensive, because a re-run that cannot be finished is not started.
-    /// `base`: the cases of the base that were run together with the head.
-    pub(super) fn pay(
-        &mut self,
-        rerun: &Rerun,
-        head: &Report,
-        base: Option<&Report>,
-    ) -> Option<Rerun> {
+    /// Subtracts the cost of a re-run. If the whole re-run is too expensive, all its cases are run with fewer repeats; a
+    /// re-run that cannot be finished is not started. `base`: the cases of the base that were run together with the
+    /// head.
+    pub(super) fn pay(&mut self, rerun: &Rerun, head: &Report, base: Option<&Report>) -> Payment {
         let wanted = rerun.head.values().chain(rerun.base.values());
-        let most = wanted.map(Wanted::most).max()?;
+        let most = wanted.map(Wanted::most).max().unwrap_or(0);
+        if most > 0 && cost(rerun, head, base) == 0 {
+            return Payment::NothingToRun;
+        }
         let affordable = (1..=most).rev().map(|repeats| at_most(rerun, repeats));
         for rerun in affordable {
             let calls = cost(&rerun, head, base);
             if calls == 0 {
-                return None;
+                break;
             }
             if calls <= self.left() {
                 self.calls -= calls;
-                return Some(rerun);
+                return Payment::Paid(rerun);
             }
         }
-        None
+        Payment::TooExpensive
     }
+}
+
+/// What became of a request for a re-run.
+pub(super) enum Payment {
+    /// It is paid, possibly with fewer repeats than requested.
+    Paid(Rerun),
+    /// Every run of the request exists already.
+    NothingToRun,
+    /// Not even one repeat of each case can be paid, or nothing that can be run is left of the request.
+    TooExpensive,
 }
 
 /// The same re-run with at most this many repeats of each input.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::budget::Allowance;
+use super::budget::{Allowance, Payment};
 use super::compute::ItemsBeside;
 use super::head::JudgedSide;
 use super::stored::{self, StoredReports};
@@ -53,6 +53,7 @@ impl Looking<'_> {
         let (mut beside, mut first) = beside.unzip();
         let mut beside_the_head: Option<Report> = None;
         let mut has_run = false;
+        let mut made_before: Option<Rerun> = None;
         loop {
             let base = texts::compared(self.base, self.withheld)?;
             let head = texts::compared(&self.head, self.withheld)?;
@@ -83,11 +84,19 @@ impl Looking<'_> {
                     asked.head.retain(|name, _| !kept.contains(name.as_str()));
                     asked.base.retain(|name, _| !self.stays.contains(name));
                     let there = beside_the_head.as_ref();
-                    let Some(rerun) = self.allowance.pay(&asked, &self.head, there) else {
-                        let verdict = self.gate.give_up(&comparison);
-                        return Ok(ComparisonEnding::Verdict(Box::new(verdict)));
-                    };
-                    rerun
+                    match self.allowance.pay(&asked, &self.head, there) {
+                        Payment::Paid(rerun) => rerun,
+                        // The gate goes on with the runs that it asked for. A gate that asks for the same runs again
+                        // cannot go on.
+                        Payment::NothingToRun if made_before.as_ref() != Some(&asked) => {
+                            made_before = Some(asked);
+                            continue;
+                        }
+                        Payment::NothingToRun | Payment::TooExpensive => {
+                            let verdict = self.gate.give_up(&comparison);
+                            return Ok(ComparisonEnding::Verdict(Box::new(verdict)));
+                        }
+                    }
                 }
             };
             if !rerun.base.is_empty() {

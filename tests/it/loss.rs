@@ -189,6 +189,28 @@ fn a_drop_is_not_hidden_by_an_empty_line_in_the_cases_that_drop() {
 }
 
 #[test]
+fn runs_that_exist_already_are_not_a_budget_that_forbids_them() {
+    // Three of 10 edited cases no longer heed the rule, and five runs of each have been made already.
+    let more = format!("{FEW}repeats: 5\n");
+    let (_remote, project) = suite(10, &more);
+    let moved: Vec<usize> = (1..=3).collect();
+    decides(
+        &project,
+        &Pipeline {
+            deaf_to_rule: &moved,
+            ..RIGHT
+        },
+    );
+    for case in &moved {
+        edit(&project, *case);
+    }
+    let gated = gate(&project, &["--rerun"]);
+    gated.is("inconclusive", 0);
+    let text = gated.judgement["reasons"].to_string();
+    assert!(!text.contains("the budget allows no re-run"), "{text}");
+}
+
+#[test]
 fn edited_cases_of_a_right_pipeline_are_no_regression_and_the_page_says_how_many() {
     let (_remote, project) = suite(SUITE, FEW);
     edit(&project, 3);

@@ -158,7 +158,7 @@ impl<'a> Gate<'a> {
             LooksStep::Rerun(rerun) => return Next::Rerun(rerun),
             LooksStep::Decided(decisions) => decisions,
         };
-        let cases = self.unpaired_rerun(comparison, gated.len());
+        let cases = self.unpaired_rerun(comparison);
         if !cases.is_empty() {
             self.asked_unpaired = true;
             return Next::Rerun(of_head(cases));
@@ -322,16 +322,10 @@ impl<'a> Gate<'a> {
 
     /// The looks at the cases with the same name, for every metric whose inputs changed.
     fn unpaired(&self, comparison: &Comparison<'_>) -> BTreeMap<String, unpaired::SameNames> {
-        let gated = self.subjects(comparison, Attention::Gate).count();
-        comparison
-            .metrics
-            .iter()
-            .filter(|_| self.incomparable.is_none())
-            .filter_map(|(id, metric)| {
-                let seen = unpaired::look(metric, self.policy, id, gated)?;
-                Some(((*id).to_owned(), seen))
-            })
-            .collect()
+        match self.incomparable {
+            Some(_) => BTreeMap::new(),
+            None => unpaired::looks(comparison, self.policy),
+        }
     }
 
     /// How the looks at the cases with the same name ended, if they are open.
@@ -347,18 +341,15 @@ impl<'a> Gate<'a> {
 
     /// The cases to run again if the cases with the same name are worse than allowed; this happens once. A pipeline
     /// that is declared deterministic would give the same answers again.
-    fn unpaired_rerun(&self, comparison: &Comparison<'_>, gated: usize) -> WantedRepeats {
+    fn unpaired_rerun(&self, comparison: &Comparison<'_>) -> WantedRepeats {
         let mut cases = BTreeMap::new();
         let runs = self.means.head_runs.min(unpaired::MOST_RUNS);
-        if self.ran_unpaired || self.policy.is_exact() || runs < 2 || self.incomparable.is_some() {
+        if self.ran_unpaired || self.policy.is_exact() || runs < 2 {
             return cases;
         }
-        for (id, metric) in &comparison.metrics {
-            if self.policy.attention(id, metric) != Attention::Gate {
-                continue;
-            }
-            let seen = unpaired::look(metric, self.policy, id, gated);
-            if let Some(seen) = seen.filter(unpaired::SameNames::is_beyond) {
+        for (id, seen) in self.unpaired(comparison) {
+            let metric = &comparison.metrics[id.as_str()];
+            if self.policy.attention(&id, metric) == Attention::Gate && seen.is_beyond() {
                 cases.extend(seen.moved(runs));
             }
         }

@@ -36,7 +36,10 @@ pub(super) fn rerun(metrics: &[&MetricPair<'_>]) -> WantedRepeats {
         ) {
             continue;
         }
-        let lost: Vec<&CellPair<'_>> = case.cells.iter().filter(|cell| is_lost(cell)).collect();
+        // A case with a value was run: its cells without a counterpart have another input on the head, and were not lost.
+        let has_turned = |cell: &CellPair<'_>| cell.head.is_empty() && case.head.is_some();
+        let cells = case.cells.iter().filter(|cell| !has_turned(cell));
+        let lost: Vec<&CellPair<'_>> = cells.filter(|cell| is_lost(cell)).collect();
         if lost.is_empty() {
             continue;
         }
@@ -59,7 +62,7 @@ pub(super) fn rerun(metrics: &[&MetricPair<'_>]) -> WantedRepeats {
     wanted
 }
 
-/// Whether the base has a value for a cell, and the head was run but has none.
+/// Whether the base has a value for a cell, and the head has none so far.
 fn is_lost(cell: &CellPair<'_>) -> bool {
     let has = |values: &[Option<f64>]| values.iter().any(Option::is_some);
     has(cell.base) && !has(cell.head) && cell.head.len() < RUNS

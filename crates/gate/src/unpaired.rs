@@ -6,9 +6,10 @@
 //! between the cases.
 
 use super::look::{self, Look, LookOutcome, LookSettings, Noise, PairedCase, PairedCell};
-use super::policy::{Policy, Rule};
-use crate::compare::{MetricPair, Presence, Unpaired, loss};
+use super::policy::{Attention, Policy, Rule};
+use crate::compare::{Comparison, MetricPair, Presence, Unpaired, loss};
 use kelvin_record::{Repeats, WantedRepeats};
+use std::collections::BTreeMap;
 
 /// The probability of a false alarm over all gated metrics together.
 const ALPHA: f64 = 0.05;
@@ -45,13 +46,26 @@ pub(super) fn is_thin(pair: &MetricPair<'_>) -> bool {
     has_turned(pair) && (2 * whole.paired < whole.base || few)
 }
 
-/// Looks at the cases with the same name; none if no input changed, or no comparison is possible.
-pub(super) fn look(
-    pair: &MetricPair<'_>,
-    policy: &Policy,
-    id: &str,
-    gated: usize,
-) -> Option<SameNames> {
+/// Looks at the cases with the same name of every metric whose inputs changed. The false alarms are divided among the
+/// gated metrics that can cause one: those in which enough cases moved.
+pub(super) fn looks(comparison: &Comparison<'_>, policy: &Policy) -> BTreeMap<String, SameNames> {
+    let looks = |gated: usize| {
+        let metrics = comparison.metrics.iter();
+        metrics.filter_map(move |(id, metric)| Some((*id, look(metric, policy, id, gated)?)))
+    };
+    let may_alarm = |(id, seen): &(&str, SameNames)| {
+        let is_gated = policy.attention(id, &comparison.metrics[id]) == Attention::Gate;
+        is_gated && seen.look.moved >= FEWEST_MOVED
+    };
+    let gated = looks(1).filter(may_alarm).count().max(1);
+    looks(gated)
+        .map(|(id, seen)| (id.to_owned(), seen))
+        .collect()
+}
+
+/// Looks at the cases with the same name; none if no input changed, or no comparison is possible. `gated`: among how
+/// many metrics the false alarms are divided.
+fn look(pair: &MetricPair<'_>, policy: &Policy, id: &str, gated: usize) -> Option<SameNames> {
     if pair.presence != Presence::Both || !has_turned(pair) {
         return None;
     }

@@ -267,6 +267,67 @@ fn a_small_suite_of_which_every_case_is_paired_rests_on_no_fewer_pairs_than_it_h
 }
 
 #[test]
+fn an_input_that_turned_into_another_is_not_asked_for_again() {
+    // Every run of the head that a request could mean has been made, and nobody can run the input of the base on it.
+    let base = suite(12, 0, 0, 1);
+    let mut head = base.clone();
+    let metric = head.metrics.get_mut("m").unwrap();
+    for case in metric.per_case.values_mut() {
+        for cell in case.cells.values_mut().take(3) {
+            cell.input = Digest::of(b"another unit comes in");
+        }
+    }
+    let (verdict, asked) = rerun(&Policy::default(), &base, &head, |_| head.clone());
+    assert_eq!((verdict.verdict, asked), (Word::Pass, Vec::new()));
+    // A value that was lost is asked for.
+    let metric = head.metrics.get_mut("m").unwrap();
+    let case = metric.per_case.get_mut("case-00").unwrap();
+    case.cells.values_mut().last().unwrap().values = vec![None];
+    let (_, asked) = rerun(&Policy::default(), &base, &head, |_| head.clone());
+    let single = &asked[0].head["case-00"].single;
+    assert_eq!(single.keys().collect::<Vec<_>>(), ["variant-08"]);
+}
+
+#[test]
+fn false_alarms_of_edited_cases_are_divided_among_the_metrics_that_can_cause_one() {
+    // Twelve cases of another input, of which six are worse by a part: clear enough for one metric, and not for eight.
+    let names: Vec<String> = (0..12).map(|at| format!("case-{at:02}")).collect();
+    let of = |bad: [usize; 12]| {
+        let cases = names.iter().zip(bad);
+        let cases = cases.map(|(name, bad)| (name.as_str(), nine(bad, 1)));
+        cases.collect::<Vec<_>>()
+    };
+    let sides = |metrics: usize| {
+        let (mut base, mut head) = (Report::default(), Report::default());
+        for at in 0..metrics {
+            base = base.with(&format!("m.{at}"), &of([0; 12]));
+            head = head.with(
+                &format!("m.{at}"),
+                &of([1, 2, 1, 2, 3, 1, 0, 0, 0, 0, 0, 0]),
+            );
+        }
+        for name in &names {
+            head.texts.insert(name.clone(), "edited".to_owned());
+        }
+        (base, head)
+    };
+    let word = |metrics: usize| {
+        let (base, head) = sides(metrics);
+        stored(&Policy::default(), &base, &head).verdict
+    };
+    assert_eq!(word(1), Word::Regression);
+    assert_eq!(word(8), Word::Inconclusive);
+    // Metrics in which nothing moved take nothing away.
+    let (mut base, mut head) = sides(1);
+    for at in 1..8 {
+        base = base.with(&format!("m.{at}"), &of([0; 12]));
+        head = head.with(&format!("m.{at}"), &of([0; 12]));
+    }
+    let verdict = stored(&Policy::default(), &base, &head);
+    assert_eq!(verdict.verdict, Word::Regression);
+}
+
+#[test]
 fn a_metric_that_fell_to_0_is_0_and_not_what_rounding_leaves() {
     let of = |value: f64| {
         let names: Vec<String> = (0..40).map(|at| format!("case-{at:02}")).collect();
