@@ -406,6 +406,42 @@ fn both_probes_share_one_report_and_each_can_be_run_alone() {
 }
 
 #[test]
+fn an_output_with_names_of_its_own_has_the_figures_of_one_with_the_usual_names() {
+    let project = example();
+    project.kelvin(&["check"]).expect(0);
+    let usual = project.report()["metrics"].clone();
+    let own = SERVED.replace(
+        "return json.loads(output.read_text())",
+        "return renamed(json.loads(output.read_text()))",
+    );
+    project.write(
+        "serve.py",
+        &format!(
+            "{own}\ndef renamed(output):\n    \
+             documents = [{{\"metadata\": {{\"source\": hit[\"doc_id\"], \"part\": hit.get(\"chunk_id\")}},\n                  \
+             \"spans\": hit.get(\"spans\", []), \"title\": hit.get(\"title\")}} for hit in output.pop(\"hits\")]\n    \
+             return {{\"result\": output.get(\"answer\"), \"context\": {{\"documents\": documents}}}}\n"
+        ),
+    );
+    let said = project.kelvin(&["check"]);
+    assert_eq!(said.code, Some(2), "{}{}", said.stdout, said.stderr);
+    let advice = "has no `hits` and has `context`, `result`";
+    assert!(said.all().contains(advice), "{}", said.all());
+    let settings = project.read("kelvin.yaml");
+    let fields = "{hits: context.documents, doc_id: metadata.source, chunk_id: metadata.part, answer: result}";
+    let named = settings.replace(
+        "  golden: golden.yaml",
+        &format!("  golden: golden.yaml\n  output_fields: {fields}"),
+    );
+    assert_ne!(named, settings);
+    project.write("kelvin.yaml", &named);
+    for from in ["called", "kept"] {
+        project.kelvin(&["check"]).expect(0);
+        assert_eq!(project.report()["metrics"], usual, "{from}");
+    }
+}
+
+#[test]
 fn a_failed_query_counts_zero_is_listed_and_the_others_go_on() {
     let project = example_as_it_is();
     let broken = project.read("ask.py").replace(

@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::output::OutputFields;
 use super::{RetrievalKind, golden};
 use kelvin_base::digest::Fields;
 use kelvin_probe::rows;
@@ -39,6 +40,10 @@ pub struct RetrievalSettings {
     /// other names, such as `{query: question, expected_doc_ids: source}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub golden_fields: BTreeMap<String, String>,
+    /// The fields of an output for `hits`, `doc_id` and so on, if the pipeline calls them otherwise, such as `{hits:
+    /// sources, doc_id: metadata.source}`; a dot leads into an object.
+    #[serde(default, skip_serializing_if = "OutputFields::is_empty")]
+    pub output_fields: OutputFields,
     /// Which documents and chunks exist: JSON lines with `doc_id` and, for a chunk, `chunk_id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]

@@ -231,13 +231,19 @@ impl Items for Queries<'_> {
     }
 
     fn plan(&self) -> Box<dyn Planned + '_> {
-        Box::new(PlannedQueries { queries: self })
+        Box::new(PlannedQueries {
+            queries: self,
+            reader: HitsReader {
+                fields: &self.settings.output_fields,
+            },
+        })
     }
 }
 
 /// The planned queries. There is nothing to plan: each query is sent unchanged.
 struct PlannedQueries<'a> {
     queries: &'a Queries<'a>,
+    reader: HitsReader<'a>,
 }
 
 impl Planned for PlannedQueries<'_> {
@@ -245,7 +251,7 @@ impl Planned for PlannedQueries<'_> {
         vec![Step {
             folder: None,
             program: self.queries.settings.program(),
-            reader: &HitsReader,
+            reader: &self.reader,
         }]
     }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::RetrievalSettings;
 use super::golden::GoldenQuery;
-use super::output::{self, Output};
+use super::output::{self, Output, OutputFields};
 use super::record::{
     Citations, QueryRecord, RetrievalBasis, RetrievalSection, Retrieved, StrayCitations,
     chunker_versions,
@@ -254,22 +254,26 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
 }
 
 /// Reads the whole output, if the retrieval probe can parse it. Which parts are judged depends on the query.
-pub(crate) struct HitsReader;
+pub(crate) struct HitsReader<'s> {
+    /// The names that the pipeline has for the fields of its output.
+    pub(crate) fields: &'s OutputFields,
+}
 
-impl Reader for HitsReader {
+impl Reader for HitsReader<'_> {
     fn digest(&self) -> Digest {
-        Fields::of("kelvin/reader/hits/v1").digest()
+        let reader = Fields::of("kelvin/reader/hits/v1");
+        self.fields.add_to(reader).digest()
     }
 
     fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
         let output = answer::whole(output)?;
-        match Output::read(&output) {
-            Ok(_) => Ok(output),
-            Err(what) => Err(Failure::new(
-                FailureKind::DecisionRefused,
-                format!("its output {what}"),
-            )),
-        }
+        let read = self.fields.renamed(output).and_then(|output| {
+            Output::read(&output)?;
+            Ok(output)
+        });
+        read.map_err(|what| {
+            Failure::new(FailureKind::DecisionRefused, format!("its output {what}"))
+        })
     }
 
     fn held(&self, value: Value) -> Value {

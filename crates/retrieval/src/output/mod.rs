@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::compare::by_document;
 use super::documents::{TITLE, named, title_of};
@@ -12,6 +12,10 @@ use super::{Ranking, SpanRule};
 use crate::documents::Documents;
 use crate::golden::GoldenQuery;
 use kelvin_base::decode::decoded;
+
+mod fields;
+
+pub(crate) use fields::OutputFields;
 
 /// An output. Its other keys are ignored.
 #[derive(Debug, Deserialize)]
@@ -68,15 +72,6 @@ const KEPT: usize = 10;
 /// How many distinct citations of an answer a record stores; no person checks more.
 const CITED: usize = 100;
 
-/// The output of a search that writes only its hits, as a list of documents: objects, or document ids.
-fn listed(value: &Value) -> Option<Value> {
-    let hits = value.as_array()?.iter().map(|hit| match hit {
-        Value::String(id) => json!({ "doc_id": id }),
-        hit => hit.clone(),
-    });
-    Some(json!({ "hits": hits.collect::<Vec<_>>() }))
-}
-
 impl Output {
     /// An output as its text, in the form in which it is stored until it is judged.
     pub(super) fn held(value: &Value) -> Value {
@@ -103,9 +98,8 @@ impl Output {
     ///
     /// Fails with the problem of the output, in words that follow "its output".
     pub(super) fn read(value: &Value) -> Result<Self, String> {
-        let hits = listed(value);
-        let mut output = decoded::<Self>(hits.as_ref().unwrap_or(value))
-            .map_err(|error| format!("cannot be used: {error}"))?;
+        let mut output =
+            decoded::<Self>(value).map_err(|error| format!("cannot be used: {error}"))?;
         output.put_in_order()?;
         let reason = output
             .answer

@@ -7,17 +7,85 @@ use crate::SpanRule;
 use crate::{
     Citations, QueryRecord, RetrievalBasis, RetrievalSection, StoredBasis, figures, notices,
 };
+use kelvin_base::digest::Fields;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_record::{Ending, Item as _, KeptTexts, Metric, SectionFingerprint};
 
+/// An output as the reader takes it, without names of its own.
+fn read(output: &Value) -> Result<Output, String> {
+    Output::read(&OutputFields::default().renamed(output.clone())?)
+}
+
 #[test]
-fn an_answer_that_is_a_text_is_told_what_it_has_to_be() {
-    let output = json!({ "hits": [], "answer": "Fifty cents." });
-    let why = Output::read(&output).expect_err("refused");
-    assert!(
-        why.ends_with("\"Fifty cents.\", expected an object with `text` and `grounded`"),
-        "{why}"
+fn the_output_of_a_common_rag_is_read_by_the_names_of_its_fields() {
+    let fields: OutputFields = serde_json::from_value(json!({
+        "hits": "context.documents", "doc_id": "metadata.source", "text": "page_content", "answer": "result"
+    }))
+    .expect("names");
+    let output = json!({
+        "result": "Fifty cents.",
+        "context": { "documents": [
+            { "page_content": "Late returns cost", "metadata": { "source": "late.md" } },
+            { "page_content": "Rooms", "metadata": { "source": "rooms.md" } },
+        ] },
+    });
+    let renamed = fields.renamed(output).expect("hits");
+    let read = Output::read(&renamed).expect("an output");
+    let ids: Vec<&str> = read.hits.iter().map(|hit| &*hit.doc_id).collect();
+    assert_eq!(ids, ["late.md", "rooms.md"]);
+    assert_eq!(read.hits[0].title().as_deref(), Some("Late returns cost"));
+    let answer = read.answer.expect("an answer");
+    assert_eq!((&*answer.text, answer.grounded), ("Fifty cents.", true));
+    // What the cache holds has been renamed already.
+    assert_eq!(fields.renamed(renamed.clone()), Ok(renamed));
+    // The names are part of what is read from an output; without names the digest stays that of older reports.
+    let digest = |fields: &OutputFields| fields.add_to(Fields::of("reader")).digest();
+    assert_ne!(digest(&fields), digest(&OutputFields::default()));
+    assert_eq!(
+        digest(&OutputFields::default()),
+        Fields::of("reader").digest()
     );
+}
+
+#[test]
+fn an_output_without_its_hits_is_told_what_it_has_and_how_to_name_them() {
+    let output = json!({ "answer": "Fifty cents.", "sources": ["late.md"] });
+    let said = |fields: &OutputFields, output: &Value| {
+        let renamed = fields.renamed(output.clone());
+        renamed.expect_err("refused")
+    };
+    assert_eq!(
+        said(&OutputFields::default(), &output),
+        "has no `hits` and has `answer`, `sources`; give the name that your pipeline has for it with `retrieval: \
+         {output_fields: {hits: …}}`"
+    );
+    let misspelt = OutputFields {
+        hits: Some("source".to_owned()),
+        ..OutputFields::default()
+    };
+    assert!(said(&misspelt, &output).starts_with("has no `source` and has `answer`, `sources`"));
+    let unnamed = json!({ "hits": ["late.md", { "id": "rooms.md", "score": 1 }] });
+    assert_eq!(
+        said(&OutputFields::default(), &unnamed),
+        "is not usable: hit 2 has no `doc_id` and has `id`, `score`; give the name that your pipeline has for it with \
+         `retrieval: {output_fields: {doc_id: …}}`"
+    );
+    // Nothing here is an object, and nothing panics.
+    for output in [
+        json!(7),
+        json!(null),
+        json!("late.md"),
+        json!({ "hits": 3 }),
+        json!([1, null]),
+    ] {
+        assert!(read(&output).is_err(), "{output}");
+    }
+}
+
+#[test]
+fn an_empty_answer_is_none_that_was_given() {
+    let output = read(&json!({ "hits": [], "answer": " " })).expect("an output");
+    assert!(!output.answer.expect("an answer").grounded);
 }
 
 fn golden(value: Value) -> GoldenQuery {
@@ -29,7 +97,7 @@ fn golden(value: Value) -> GoldenQuery {
 }
 
 fn judged(known: &GoldenQuery, output: Value, corpus: Option<&Documents>) -> Retrieved {
-    let output = Output::read(&output).expect("an output");
+    let output = read(&output).expect("an output");
     output.judged(known, corpus, (10, SpanRule::default()))
 }
 
@@ -567,7 +635,7 @@ fn without_texts_no_word_of_an_answer_is_left_and_the_figures_stay() {
 fn ret_21_a_refusal_for_a_reason_of_the_infrastructure_is_an_error() {
     for reason in INFRASTRUCTURE {
         let output = answer(false, json!({ "refusal_reason": reason }));
-        let error = Output::read(&output).expect_err("an error");
+        let error = read(&output).expect_err("an error");
         assert!(error.contains(reason), "{error}");
     }
 }
@@ -604,9 +672,9 @@ fn ret_31_ranks_that_cannot_be_and_hits_that_are_none_are_errors() {
         ),
         (
             json!({ "hits": [{ "chunk_id": "c" }] }),
-            "missing field `doc_id`",
+            "hit 1 has no `doc_id` and has `chunk_id`",
         ),
-        (json!({}), "missing field `hits`"),
+        (json!({}), "has no `hits` and is empty"),
         (json!([5]), "cannot be used"),
         (json!("d"), "cannot be used"),
         (
@@ -614,12 +682,12 @@ fn ret_31_ranks_that_cannot_be_and_hits_that_are_none_are_errors() {
             "missing field `grounded`",
         ),
     ] {
-        let error = Output::read(&output).expect_err("refused");
+        let error = read(&output).expect_err("refused");
         assert!(error.contains(said), "{output}: {error}");
     }
     // A list is the hits, by their ids or as objects.
     let listed = json!(["d", { "doc_id": "e", "chunk_id": "e#1" }]);
-    let hits = Output::read(&listed).expect("hits").hits;
+    let hits = read(&listed).expect("hits").hits;
     let ids: Vec<&str> = hits.iter().map(|hit| &*hit.doc_id).collect();
     assert_eq!(ids, ["d", "e"]);
 }

@@ -21,10 +21,11 @@ const OF_REACHING: [&str; 10] = [
     "cache",
 ];
 
-/// The keys of a section that say where its inputs are, and the names of their fields.
-const OF_INPUTS: [&str; 5] = [
+/// The keys of a section that say where its inputs are, and the names of the fields of inputs and outputs.
+const OF_INPUTS: [&str; 6] = [
     "golden",
     "golden_fields",
+    "output_fields",
     "corpus",
     "prompts",
     "prompt_fields",
