@@ -183,8 +183,7 @@ pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
         return Err(Misuse::new(what).help("name a number such as 0.7").into());
     }
     let report = baseline::file::read_file(&request.report, request.registry)
-        .with_context(|| format!("`{}` cannot be exported", request.report.display()))?
-        .report;
+        .with_context(|| format!("`{}` cannot be exported", request.report.display()))?;
     let folder = match request.report.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
