@@ -91,8 +91,8 @@ const KNOWS_A_PROBE: &[&str] = &[
     "src/cli/init/corpus.rs",
     "src/cli/init/decision.rs",
     "src/cli/init/governing.rs",
-    "src/cli/init/look.rs",
     "src/cli/init/steps.rs",
+    "src/cli/init/trial.rs",
     // Attributes of spans have the name of one in theirs.
     "src/cli/import/otlp.rs",
     // A digest of traces has the score of one probe.

@@ -9,7 +9,6 @@ mod artifact;
 mod branch;
 mod checkout;
 mod commit;
-mod edited;
 mod failed;
 pub(crate) mod file;
 mod find;
@@ -33,9 +32,10 @@ pub(crate) use ancestry::{Lineage, checked_out, lineage, short};
 pub(crate) use anchor::{Anchored, anchor};
 pub(crate) use artifact::Artifacts;
 pub(crate) use branch::{Branch, BranchEntry, BranchWriter, Taken};
-pub(crate) use checkout::{CheckoutForm, CommitFiles, checkout, first_not_kept};
+pub(crate) use checkout::{
+    CheckoutForm, CommitFiles, checkout, demand_untouched, edited, first_not_kept, furnished,
+};
 pub(crate) use commit::{base, branch_of_clone};
-pub(crate) use edited::{demand_untouched, edited, furnished};
 pub(crate) use find::find;
 pub(crate) use hint::{BaselinePull, Hint, hint_of_event};
 use std::path::{Path, PathBuf};
