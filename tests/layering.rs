@@ -83,8 +83,6 @@ fn probe_words(text: &str) -> impl Iterator<Item = &'static str> {
 const KNOWS_A_PROBE: &[&str] = &[
     // The trial of a judge has the id of the metric that grades make.
     "crates/run/src/judge/trial/simulation.rs",
-    // The reports of another evaluator have the figures of one probe.
-    "src/baseline/peer/mod.rs",
     // Commands for one probe: rankings, recorded traces, the demo, cases to begin with.
     "src/check/eval.rs",
     "src/check/rescore.rs",
@@ -93,8 +91,8 @@ const KNOWS_A_PROBE: &[&str] = &[
     "src/cli/init/corpus.rs",
     "src/cli/init/decision.rs",
     "src/cli/init/governing.rs",
-    "src/cli/init/look.rs",
     "src/cli/init/steps.rs",
+    "src/cli/init/trial.rs",
     // Attributes of spans have the name of one in theirs.
     "src/cli/import/otlp.rs",
     // A digest of traces has the score of one probe.

@@ -1,25 +1,54 @@
-//! A report in a file, written by this program or by `kelvin-eval`, which users may have used before. It is read within
-//! limits.
+//! A report in a file, read within limits.
 
-use crate::registry::Registry;
+use std::io::Read as _;
 use std::path::Path;
 
-use super::bytes::{ReadReport, bytes};
-use super::peer;
+use anyhow::Context as _;
 
-/// Reads a report of this program, or a report of `kelvin-eval` with the reports of its cases in the same folder.
+use super::tree::MAX_BYTES;
+use crate::registry::Registry;
+use kelvin_base::exit::Misuse;
+use kelvin_gate::report::Report;
+
+/// Reads a report of this program.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if there is no such file; any other error if the file is not a usable
-/// report.
-pub(crate) fn read_file(path: &Path, registry: Registry) -> anyhow::Result<ReadReport> {
-    let bytes = bytes(path)?;
-    if peer::is_one(&bytes) {
-        return peer::read(path, &bytes, &registry.of_sections());
+/// A [`Misuse`] if the file is missing or is not a regular file; any other error if it is not a usable report.
+pub(crate) fn read_file(path: &Path, registry: Registry) -> anyhow::Result<Report> {
+    registry.report(&bytes(path)?)
+}
+
+/// The bytes of a file that may contain a report. It must be a regular file, and not too large.
+fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let shown = path.display();
+    let data = std::fs::metadata(path)
+        .map_err(|error| Misuse::new(format!("failed to read `{shown}`: {error}")))?;
+    if data.is_dir() {
+        return Err(Misuse::new(format!("`{shown}` is a folder"))
+            .help(format!("name the report in it: `{shown}/report.json`"))
+            .into());
     }
-    Ok(ReadReport {
-        report: registry.report(&bytes)?,
-        notices: Vec::new(),
-    })
+    // Opening a pipe would block until another program writes.
+    if !data.is_file() {
+        return Err(Misuse::new(format!("`{shown}` is no regular file")).into());
+    }
+    if data.len() > MAX_BYTES as u64 {
+        return Err(too_large(data.len()));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
+        .with_context(|| format!("failed to read `{shown}`"))?;
+    if bytes.len() > MAX_BYTES {
+        return Err(too_large(bytes.len() as u64));
+    }
+    Ok(bytes)
+}
+
+fn too_large(bytes: u64) -> anyhow::Error {
+    Misuse::new(format!(
+        "the report has {bytes} bytes, over the limit of {MAX_BYTES}"
+    ))
+    .into()
 }

@@ -104,17 +104,13 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
 }
 
 fn file(search: &Search<'_>, path: &Path) -> anyhow::Result<Baseline> {
-    let read =
+    let report =
         super::file::read_file(&search.root.join(path), search.registry).map_err(|error| {
             let what = format!("the baseline `{}` is unusable: {error:#}", path.display());
             Misuse::new(what)
         })?;
-    let report = read.report;
     let place = path.display().to_string();
-    let provenance = Provenance {
-        why: (!read.notices.is_empty()).then(|| read.notices.join("; ")),
-        ..provenance(Source::File, place, report.run.session.commit.clone())
-    };
+    let provenance = provenance(Source::File, place, report.run.session.commit.clone());
     Ok(Baseline::Found(Box::new(report), provenance))
 }
 

@@ -34,12 +34,8 @@ const OF_PLACES: [&str; 5] = ["cases", "scenarios", "golden", "corpus", "prompts
 pub(super) fn has_items_of_the_base(judgement: &Judgement) -> bool {
     let mut differences = judgement.difference_codes.iter();
     // Another program, or another version, may make other fingerprints of the same items.
-    let differ = differences.any(|one| {
-        matches!(
-            one,
-            Difference::Cases | Difference::Version { .. } | Difference::NotInReport { .. }
-        )
-    });
+    let differ =
+        differences.any(|one| matches!(one, Difference::Cases | Difference::Version { .. }));
     judgement.base.is_some() && !differ
 }
 

@@ -339,7 +339,7 @@ fn weigh(
     };
     let before = side.invocations();
 
-    let mut told = what_differs((base, provenance), &head, &left_out);
+    let mut told = what_differs(base, &head, &left_out);
     told.told.extend(side.differences(config));
     let base_at = commit_that_runs_again(config, provenance, side)?;
     let sides = 1 + usize::from(base_at.is_some());
@@ -460,20 +460,11 @@ fn known(side: &dyn JudgedSide) -> Result<Report, Box<Judgement>> {
 }
 
 /// The differences between two runs apart from their figures, and the parts of the base that were left out.
-fn what_differs(
-    (base, provenance): (&Report, &Provenance),
-    head: &Report,
-    left_out: &[String],
-) -> Differences {
+fn what_differs(base: &Report, head: &Report, left_out: &[String]) -> Differences {
     let mut told = differences(base, head);
     if !left_out.is_empty() {
         let probes = left_out.to_vec();
         told.told.push(Difference::LeftOut { probes });
-    }
-    if provenance.source == Source::File {
-        let unread = provenance.why.clone();
-        let unread = unread.map(|what| Difference::NotInReport { what });
-        told.told.splice(0..0, unread);
     }
     told
 }

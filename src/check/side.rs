@@ -23,8 +23,6 @@ pub(crate) struct ReportSide {
     pub(crate) report: Report,
     /// Where the report comes from.
     pub(crate) provenance: Provenance,
-    /// The parts of the report that could not be read.
-    pub(crate) notices: Vec<String>,
     /// Whether the report is a file of another program.
     pub(crate) is_foreign: bool,
 }
@@ -180,22 +178,19 @@ pub(crate) fn recorded(root: &Path, name: &str) -> anyhow::Result<String> {
 }
 
 fn file(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<ReportSide> {
-    let read = match baseline::file::read_file(path, registry) {
-        Ok(read) => read,
+    let (report, is_foreign) = match baseline::file::read_file(path, registry) {
+        Ok(report) => (report, false),
         Err(error) => {
             let context = || format!("`{}` cannot be compared", path.display());
             let Some(report) = foreign(registry, path, config)? else {
                 return Err(error).with_context(context);
             };
-            return Ok(ReportSide {
-                is_foreign: true,
-                ..of_source(Source::File, path.display().to_string(), report)
-            });
+            (report, true)
         }
     };
     Ok(ReportSide {
-        notices: read.notices,
-        ..of_source(Source::File, path.display().to_string(), read.report)
+        is_foreign,
+        ..of_source(Source::File, path.display().to_string(), report)
     })
 }
 
@@ -260,7 +255,6 @@ fn revision(
     Ok(ReportSide {
         report,
         provenance,
-        notices: Vec::new(),
         is_foreign: false,
     })
 }
@@ -270,7 +264,6 @@ fn of_source(source: Source, place: String, report: Report) -> ReportSide {
     ReportSide {
         provenance: baseline::provenance(source, place, commit),
         report,
-        notices: Vec::new(),
         is_foreign: false,
     }
 }

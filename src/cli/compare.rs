@@ -12,7 +12,7 @@ use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_gate::align::{AlignedReports, align, align_by};
 use kelvin_gate::compare::{Measured, compare};
-use kelvin_gate::differences::{Difference, Differences, differences};
+use kelvin_gate::differences::{Differences, differences};
 use kelvin_gate::judgement::AnswersShown;
 use kelvin_gate::policy::Policy;
 use kelvin_gate::provenance::Source;
@@ -63,11 +63,7 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     let head = check::side(registry, &args.head, &args.config)?;
     let is_foreign = base.is_foreign || head.is_foreign;
     let is_evaluation = base.report.is_evaluation() || head.report.is_evaluation();
-    let (provenance, mut notices) = (base.provenance, base.notices);
-    notices.extend(head.notices);
-    let notices = notices
-        .into_iter()
-        .map(|what| Difference::NotInReport { what });
+    let provenance = base.provenance;
     let (base, head) = (base.report, head.report);
     let told = differences(&base, &head);
     if args.strict {
@@ -117,7 +113,7 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
         comparisons,
         ..Judgement::with_base(verdict, provenance)
     }
-    .differing(notices.chain(told.told).collect());
+    .differing(told.told);
     let text = match args.format {
         CompareFormat::Text => {
             judgement.terminal(AnswersShown::by_flag(args.all))

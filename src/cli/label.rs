@@ -162,7 +162,7 @@ fn shown(pair: &BlindPair, number: usize, all: usize, criterion: &str) -> Vec<St
 }
 
 /// The agreement of the judge with people, in one line.
-pub(super) fn sentence(record: &PeopleRecord) -> String {
+fn sentence(record: &PeopleRecord) -> String {
     let PeopleRecord {
         judge,
         criterion,

@@ -113,7 +113,7 @@ const OTHERS: [(&str, &[&str]); 4] = [
     ),
     ("History", &["history", "ledger", "export"]),
     ("Judges, scores", &["calibrate", "eval", "label", "rescore"]),
-    ("Files", &["lint", "schema", "cache", "completions", "man"]),
+    ("Files", &["lint", "schema", "completions", "man"]),
 ];
 
 /// The command with our own help text for the whole program; the help of each subcommand comes from clap.

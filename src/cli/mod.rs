@@ -5,7 +5,6 @@ mod again;
 mod approve;
 mod ask;
 mod baseline;
-mod cache;
 mod calibrate;
 mod check;
 mod ci;
@@ -122,8 +121,6 @@ enum Command {
     Ledger(ledger::LedgerArgs),
     /// Keeps reports to compare with.
     Baseline(baseline::BaselineArgs),
-    /// Shows or removes the answers that are kept from one run to the next.
-    Cache(cache::CacheArgs),
 }
 
 impl Command {
@@ -154,8 +151,7 @@ impl Command {
             | Self::Export(_)
             | Self::Label(_)
             | Self::Ledger(_)
-            | Self::Baseline(_)
-            | Self::Cache(_) => false,
+            | Self::Baseline(_) => false,
         }
     }
 }
@@ -268,7 +264,6 @@ fn run(registry: Registry, line: Vec<OsString>) -> Exit {
         Command::Label(args) => label::main(args, registry),
         Command::Ledger(args) => ledger::main(args),
         Command::Baseline(args) => baseline::main(&args, registry),
-        Command::Cache(args) => cache::main(args, registry),
     };
     let ended = ended.and_then(|exit| match UNSAID.get() {
         Some(why) => Err(anyhow!("failed to print the answer: {why}")),

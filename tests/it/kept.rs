@@ -6,62 +6,6 @@ use serde_json::json;
 use crate::project::{CONSTANT, KNOWING, Project, counting};
 
 #[test]
-fn the_cache_is_looked_at_pruned_and_cleared() {
-    let project = Project::new(&counting(CONSTANT));
-    project.config("fingerprint: [pipeline.sh]\ncache: true\n");
-    let said = project.kelvin(&["cache", "info"]).expect(0);
-    assert!(said.stdout.contains("there is no cache"), "{}", said.stdout);
-    project.check();
-    let said = project.kelvin(&["cache", "info"]).expect(0);
-    assert!(said.stdout.contains(" 52 answers, "), "{}", said.stdout);
-    // Ten of them were not used for a hundred days.
-    let old = SystemTime::now() - Duration::from_secs(100 * 24 * 3600);
-    let mut answers: Vec<_> = project
-        .files(".kelvin-cache/answers")
-        .into_keys()
-        .map(|name| project.path(&format!(".kelvin-cache/answers/{name}")))
-        .collect();
-    answers.truncate(10);
-    for answer in &answers {
-        let file = fs::File::options().write(true).open(answer);
-        file.expect("opened").set_modified(old).expect("set");
-    }
-    let said = project.kelvin(&["cache", "prune"]).expect(0);
-    assert!(
-        said.stdout.contains("removed 10 answers"),
-        "{}",
-        said.stdout
-    );
-    assert!(said.stdout.contains("42 stay"), "{}", said.stdout);
-    project.check();
-    assert_eq!(project.calls(), 52 + 10, "the others were kept");
-    let said = project
-        .kelvin(&["cache", "prune", "--megabytes", "0"])
-        .expect(0);
-    assert!(
-        said.stdout.contains("removed 52 answers"),
-        "{}",
-        said.stdout
-    );
-    project.check();
-    let said = project.kelvin(&["cache", "clear"]).expect(0);
-    assert!(
-        said.stdout.contains("removed 52 answers"),
-        "{}",
-        said.stdout
-    );
-    assert!(
-        project.path(".kelvin-cache").exists(),
-        "a run may use it now"
-    );
-    // A folder of somebody else is never touched.
-    project.write("precious/answers/00/file", "mine");
-    project.config("cache: { dir: precious }\n");
-    project.kelvin(&["cache", "clear"]).expect(1);
-    assert_eq!(project.read("precious/answers/00/file"), "mine");
-}
-
-#[test]
 fn a_run_prunes_once_a_day_and_says_so() {
     let project = Project::new(CONSTANT);
     project.config("fingerprint: [pipeline.sh]\ncache: true\n");

@@ -17,7 +17,6 @@ fn an_answer_to_a_full_disk_is_a_failure() {
         (&["gate", "--format", "json"], 2),
         (&["gate"], 2),
         (&["schema"], 1),
-        (&["cache", "info"], 1),
         (&["doctor"], 1),
     ] {
         let full = File::options().write(true).open("/dev/full");

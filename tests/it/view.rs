@@ -9,13 +9,13 @@ use serde_json::Value;
 use crate::project::{GROUNDED, Project};
 
 /// A `kelvin view` that ends with the test.
-pub(crate) struct View {
+struct View {
     child: Child,
-    pub(crate) address: String,
+    address: String,
 }
 
 impl View {
-    pub(crate) fn of(project: &Project) -> Self {
+    fn of(project: &Project) -> Self {
         let mut command = project.command(&["view", "--port", "0"]);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
         let mut said = String::new();
@@ -32,23 +32,9 @@ impl View {
 
     /// The status and the body of an answer.
     fn ask(&self, method: &str, path: &str, host: &str) -> (u16, String) {
-        self.answer(&format!("{method} {path} HTTP/1.1\r\nHost: {host}"), "")
-    }
-
-    /// Sends a form, as a page of this origin does.
-    pub(crate) fn send(&self, path: &str, origin: &str, form: &str) -> (u16, String) {
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nOrigin: {origin}\r\nContent-Type: application/x-www-form-urlencoded\r\n\
-             Content-Length: {}",
-            self.address,
-            form.len()
-        );
-        self.answer(&head, form)
-    }
-
-    fn answer(&self, head: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        let asked = format!("{head}\r\nConnection: close\r\n\r\n{body}");
+        let asked =
+            format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         stream.write_all(asked.as_bytes()).expect("asked");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("answered");
@@ -57,7 +43,7 @@ impl View {
         (status.parse().expect("a number"), body.to_owned())
     }
 
-    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+    fn get(&self, path: &str) -> (u16, String) {
         self.ask("GET", path, &self.address)
     }
 

@@ -51,11 +51,6 @@ pub enum Difference {
         /// Name and version of the program that measured the head.
         head: String,
     },
-    /// A part of a side's report could not be read, or is missing from the report.
-    NotInReport {
-        /// The name of that part.
-        what: String,
-    },
     /// The head was finished before the gate saw it, so that no case could be run again.
     FinishedBefore,
     /// The head was measured with another configuration than the one whose rules judge it.
@@ -152,7 +147,6 @@ impl Difference {
             Self::Version { base, head } => {
                 format!("the base was measured by {base}, the head by {head}")
             }
-            Self::NotInReport { what } => what.clone(),
             Self::FinishedBefore => format!(
                 "the report was finished before the gate saw it: no {item} was run again"
             ),
@@ -297,20 +291,17 @@ pub fn differences(base: &Report, head: &Report) -> Differences {
     let (before, after) = (&base.run, &head.run);
     let (old, new) = (&before.fingerprints, &after.fingerprints);
     let mut told = Vec::new();
-    // Fingerprints in a report of another tool cannot be compared.
-    if base.tool.name == head.tool.name {
-        let differ = |of: fn(SectionFingerprint) -> Option<Digest>| {
-            let mut both = in_both(base, head).into_iter();
-            both.any(|(_, old, new)| of(old.fingerprint()) != of(new.fingerprint()))
-        };
-        for (difference, differs) in [
-            (Difference::Cases, differ(|found| found.items)),
-            (Difference::Configuration, old.config != new.config),
-            (Difference::Command, differ(|found| found.command)),
-        ] {
-            if differs {
-                told.push(difference);
-            }
+    let differ = |of: fn(SectionFingerprint) -> Option<Digest>| {
+        let mut both = in_both(base, head).into_iter();
+        both.any(|(_, old, new)| of(old.fingerprint()) != of(new.fingerprint()))
+    };
+    for (difference, differs) in [
+        (Difference::Cases, differ(|found| found.items)),
+        (Difference::Configuration, old.config != new.config),
+        (Difference::Command, differ(|found| found.command)),
+    ] {
+        if differs {
+            told.push(difference);
         }
     }
     match (old.pipeline, new.pipeline) {

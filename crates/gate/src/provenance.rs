@@ -61,7 +61,7 @@ pub struct Provenance {
     /// The artifact, if the baseline comes from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<KeptArtifact>,
-    /// Why this commit serves as the base; for a file, which facts could not be read from it.
+    /// Why this commit serves as the base; null for a file.
     pub why: Option<String>,
     /// How many commits the measured commit is behind the base; 0 if it is the base itself.
     pub behind: usize,

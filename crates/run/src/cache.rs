@@ -115,11 +115,10 @@ impl Cache {
             .help("name another folder under `cache`, or leave it off with `--no-cache`")
         })?;
         cache.pruned = match stored::prune_when_due(folder) {
-            Ok(removed) if removed.answers == 0 => None,
+            Ok(0) => None,
             Ok(removed) => Some(format!(
                 "answers that no run has used for 90 days, or the oldest beyond 1 GiB, were removed from the \
-                 cache: {}",
-                removed.answers
+                 cache: {removed}"
             )),
             Err(error) => Some(format!("the cache could not be pruned: {error:#}")),
         };

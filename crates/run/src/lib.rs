@@ -11,7 +11,7 @@ pub mod kept;
 mod pool;
 mod retry;
 mod runner;
-pub mod stored;
+mod stored;
 pub mod targets;
 mod tools;
 pub mod trace;

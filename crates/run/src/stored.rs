@@ -1,4 +1,4 @@
-//! The whole folder of the cache: its size, and the removal of answers that are too old or take too much space.
+//! The whole folder of the cache: the removal of answers that are too old or take too much space.
 
 use std::fs;
 use std::io;
@@ -10,9 +10,9 @@ use anyhow::Context as _;
 use kelvin_base::exit::Misuse;
 
 /// Answers that no run has used for this long are removed.
-pub const LONGEST: Duration = Duration::from_secs(90 * 24 * 3600);
+const LONGEST: Duration = Duration::from_secs(90 * 24 * 3600);
 /// The maximum size of the stored answers in bytes; the least recently used ones are removed.
-pub const LARGEST: u64 = 1024 * 1024 * 1024;
+const LARGEST: u64 = 1024 * 1024 * 1024;
 /// A run prunes the folder at most once in this period, since listing a whole folder takes some time.
 const EVERY: Duration = Duration::from_secs(24 * 3600);
 
@@ -28,7 +28,7 @@ pub(super) const UNFINISHED: &str = "unfinished";
 
 /// The answers in a folder, sorted by their last use, the oldest first.
 #[derive(Debug)]
-pub struct AnswerFolder {
+struct AnswerFolder {
     folder: PathBuf,
     answers: Vec<StoredAnswer>,
 }
@@ -40,22 +40,13 @@ struct StoredAnswer {
     path: PathBuf,
 }
 
-/// The removed answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Removed {
-    /// The number of answers.
-    pub answers: usize,
-    /// Their total size in bytes.
-    pub bytes: u64,
-}
-
 impl AnswerFolder {
     /// Lists a folder; none if there is no such folder.
     ///
     /// # Errors
     ///
     /// A [`Misuse`] if the folder is not a cache of this program; any other error if it cannot be listed.
-    pub fn list(folder: &Path) -> anyhow::Result<Option<Self>> {
+    fn list(folder: &Path) -> anyhow::Result<Option<Self>> {
         match fs::read_to_string(folder.join(TAG)) {
             Ok(text) if text == TAG_TEXT => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.exists() => {
@@ -93,41 +84,15 @@ impl AnswerFolder {
         }))
     }
 
-    /// The number of answers.
-    pub fn count(&self) -> usize {
-        self.answers.len()
-    }
-
-    /// Their total size in bytes.
-    pub fn bytes(&self) -> u64 {
-        self.answers.iter().map(|answer| answer.bytes).sum()
-    }
-
-    /// The times since the oldest and the newest last use; none if there is no answer.
-    pub fn ages(&self, now: SystemTime) -> Option<(Duration, Duration)> {
-        let age = |answer: &StoredAnswer| now.duration_since(answer.used).unwrap_or_default();
-        Some((age(self.answers.first()?), age(self.answers.last()?)))
-    }
-
-    /// Whether a run would remove some of the answers.
-    pub fn is_large(&self, now: SystemTime) -> bool {
-        self.bytes() > LARGEST || self.ages(now).is_some_and(|(oldest, _)| oldest > LONGEST)
-    }
-
     /// Removes the answers that were not used for longer than `longest`, and then the least recently used ones, until
-    /// at most `largest` bytes are left.
+    /// at most `largest` bytes are left. Returns how many it removed.
     ///
     /// # Errors
     ///
     /// Fails if a file cannot be removed.
-    pub fn prune(
-        &self,
-        now: SystemTime,
-        longest: Duration,
-        largest: u64,
-    ) -> anyhow::Result<Removed> {
-        let mut left = self.bytes();
-        let mut removed = Removed::default();
+    fn prune(&self, now: SystemTime, longest: Duration, largest: u64) -> anyhow::Result<usize> {
+        let mut left: u64 = self.answers.iter().map(|answer| answer.bytes).sum();
+        let mut removed = 0;
         for answer in &self.answers {
             let age = now.duration_since(answer.used).unwrap_or_default();
             if age <= longest && left <= largest {
@@ -135,39 +100,20 @@ impl AnswerFolder {
             }
             remove(&answer.path)?;
             left -= answer.bytes;
-            removed.answers += 1;
-            removed.bytes += answer.bytes;
+            removed += 1;
         }
         let path = self.folder.join(PRUNED);
         fs::write(&path, "").with_context(|| format!("failed to write `{}`", path.display()))?;
         Ok(removed)
     }
-
-    /// Removes every answer. The folder stays, so that a run that is using it can continue.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a file cannot be removed.
-    pub fn clear(&self) -> anyhow::Result<Removed> {
-        for answer in &self.answers {
-            remove(&answer.path)?;
-        }
-        for path in listed(&self.folder.join(UNFINISHED))? {
-            remove(&path)?;
-        }
-        Ok(Removed {
-            answers: self.count(),
-            bytes: self.bytes(),
-        })
-    }
 }
 
-/// Prunes the folder of a run if enough time has passed.
+/// Prunes the folder of a run if enough time has passed. Returns how many answers were removed.
 ///
 /// # Errors
 ///
 /// Fails if the folder cannot be read or pruned.
-pub(super) fn prune_when_due(folder: &Path) -> anyhow::Result<Removed> {
+pub(super) fn prune_when_due(folder: &Path) -> anyhow::Result<usize> {
     let path = folder.join(PRUNED);
     let now = SystemTime::now();
     match fs::metadata(&path).and_then(|data| data.modified()) {
@@ -183,7 +129,7 @@ pub(super) fn prune_when_due(folder: &Path) -> anyhow::Result<Removed> {
                 .with_context(|| format!("failed to write `{}`", path.display()))?;
         }
     }
-    Ok(Removed::default())
+    Ok(0)
 }
 
 /// Records that an answer was used, at most once a day.
@@ -249,7 +195,7 @@ mod tests {
         folder
     }
 
-    fn prune(ages: &[u32], days: u32, bytes: u64) -> (Removed, usize) {
+    fn prune(ages: &[u32], days: u32, bytes: u64) -> (usize, usize) {
         let folder = cache(ages);
         let list = || {
             AnswerFolder::list(folder.path())
@@ -257,34 +203,30 @@ mod tests {
                 .expect("there")
         };
         let removed = list().prune(SystemTime::now(), days * DAY + DAY / 2, bytes);
-        (removed.expect("removed"), list().count())
+        (removed.expect("removed"), list().answers.len())
     }
 
     #[test]
     fn what_is_old_goes_and_then_the_oldest_until_the_rest_fits() {
-        let removed = |answers| Removed {
-            answers,
-            bytes: 10 * answers as u64,
-        };
-        assert_eq!(prune(&[1, 100, 5, 91], 90, 1000), (removed(2), 2));
-        assert_eq!(prune(&[1, 2, 3, 4], 90, 20), (removed(2), 2));
-        assert_eq!(prune(&[1, 2, 3, 4], 90, 40), (removed(0), 4));
-        assert_eq!(prune(&[100, 2, 3, 4], 90, 15), (removed(3), 1));
-        assert_eq!(prune(&[], 90, 0), (removed(0), 0));
+        assert_eq!(prune(&[1, 100, 5, 91], 90, 1000), (2, 2));
+        assert_eq!(prune(&[1, 2, 3, 4], 90, 20), (2, 2));
+        assert_eq!(prune(&[1, 2, 3, 4], 90, 40), (0, 4));
+        assert_eq!(prune(&[100, 2, 3, 4], 90, 15), (3, 1));
+        assert_eq!(prune(&[], 90, 0), (0, 0));
     }
 
     #[test]
     fn a_run_prunes_once_a_day_and_not_the_first_time() {
         let folder = cache(&[100, 1]);
-        assert_eq!(prune_when_due(folder.path()).expect("asked").answers, 0);
+        assert_eq!(prune_when_due(folder.path()).expect("asked"), 0);
         let mark = fs::File::options()
             .write(true)
             .open(folder.path().join(PRUNED));
         let mark = mark.expect("it is marked");
-        assert_eq!(prune_when_due(folder.path()).expect("asked").answers, 0);
+        assert_eq!(prune_when_due(folder.path()).expect("asked"), 0);
         mark.set_modified(SystemTime::now() - 2 * DAY).expect("set");
-        assert_eq!(prune_when_due(folder.path()).expect("asked").answers, 1);
-        assert_eq!(prune_when_due(folder.path()).expect("asked").answers, 0);
+        assert_eq!(prune_when_due(folder.path()).expect("asked"), 1);
+        assert_eq!(prune_when_due(folder.path()).expect("asked"), 0);
     }
 
     #[test]
@@ -319,10 +261,7 @@ mod tests {
         let removed = stored
             .prune(SystemTime::now(), 60 * DAY, 1000)
             .expect("removed");
-        assert_eq!(removed.answers, 1);
+        assert_eq!(removed, 1);
         assert!(folder.path().join("answers/00/rest").exists());
-        let left = stored.clear().expect("removed");
-        assert_eq!(left.answers, 2, "those that were listed");
-        assert!(!folder.path().join("answers/00/rest").exists());
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{anyhow, ensure};
 use serde_json::Value;
 
 use super::check_run::check_name;
-use super::site;
+use super::place;
 use crate::check::approval::{Desk, rules_of_branch, settle_notice};
 use crate::registry::Registry;
 use kelvin_base::clock::to_seconds;
@@ -97,7 +97,7 @@ pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
         return Ok(());
     };
     for notice in notices {
-        let teams = site::teams(client, request.variables);
+        let teams = place::teams(client, request.variables);
         let approval = decided((client, &teams), &desk, notice, rules.clone())?;
         say(&approval.sentence());
         for text in approval.ignored.iter().chain(&approval.unknown) {

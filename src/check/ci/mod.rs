@@ -9,11 +9,9 @@ mod excerpts;
 mod failed;
 mod follows;
 mod kept;
-mod kept_later;
 mod left;
 mod place;
 mod post;
-mod site;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -280,7 +278,7 @@ impl Job<'_> {
                 workflow: place::workflow(&self.context),
             }),
             hint: self.hint.clone(),
-            approval: site::approval_site(
+            approval: place::approval_site(
                 self.client,
                 &self.context,
                 &self.hint,

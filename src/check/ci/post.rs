@@ -8,9 +8,9 @@ use anyhow::{anyhow, ensure};
 
 use super::PostRequest;
 use super::follows::hold;
-use super::kept_later::keep_later;
+use super::kept::keep_later;
 use super::left::{Nothing, caveat, left};
-use super::site;
+use super::place;
 use crate::check::approval;
 use crate::check::approval::{ApprovalSite, ChangeStage};
 use crate::check::named;
@@ -273,7 +273,7 @@ fn decide(
     let site = ApprovalSite {
         registry: request.registry,
         client: Arc::clone(request.client),
-        teams: site::teams(request.client, request.variables),
+        teams: place::teams(request.client, request.variables),
         origin: Origin {
             pull_request: found.number,
             key: context.configuration.clone(),

@@ -1,7 +1,6 @@
 //! Checks everything that a run needs before any money is spent on it, and says what is missing.
 
 pub(crate) mod github;
-mod order;
 mod project;
 mod repository;
 
@@ -216,8 +215,8 @@ pub(crate) fn is_something_missing(registry: Registry, config: &Config) -> bool 
     })
 }
 
-/// Checks everything. The pipeline is called, for a few inputs, only if it stays in memory between calls. The network
-/// is used only to find the base.
+/// Checks everything. The pipeline is not called. The network is used only to find the base, and to ask whether services
+/// answer.
 pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let around = &request.surroundings;
     let mut findings = Vec::new();
@@ -242,13 +241,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     );
     match request.registry.configured(&request.overrides) {
         Ok(config) => {
-            let of_project = project(&config, request);
-            let is_whole = lacks_nothing(&of_project);
-            findings.extend(of_project);
-            // If something is missing, this check of the pipeline would fail only for that reason.
-            if is_whole {
-                order::look(&config, request.registry, &mut findings);
-            }
+            findings.extend(project(&config, request));
             repository::look(&config.root, Some(&config), place, &mut findings);
         }
         Err(error) => {

@@ -5,7 +5,6 @@
 mod fields;
 mod files;
 mod personal;
-mod sides;
 mod write;
 
 use std::collections::BTreeMap;
@@ -17,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::baseline;
 use crate::registry::Registry;
+use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 use kelvin_base::file::beneath::Beneath;
 use kelvin_gate::report::Report;
@@ -183,8 +183,7 @@ pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
         return Err(Misuse::new(what).help("name a number such as 0.7").into());
     }
     let report = baseline::file::read_file(&request.report, request.registry)
-        .with_context(|| format!("`{}` cannot be exported", request.report.display()))?
-        .report;
+        .with_context(|| format!("`{}` cannot be exported", request.report.display()))?;
     let folder = match request.report.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -243,8 +242,8 @@ pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
             }
         }
     }
-    sides::choose(&mut examples);
-    let mut split = BTreeMap::from(sides::NAMES.map(|name| (name, 0)));
+    choose_sides(&mut examples);
+    let mut split = BTreeMap::from(NAMES.map(|name| (name, 0)));
     for example in &examples {
         *split.entry(example.split).or_default() += 1;
     }
@@ -372,4 +371,58 @@ fn of_case(probe: &str, case: &str, value: &CaseValue) -> Vec<ScoredInvocation> 
     let mut all = of(None, value.samples());
     all.extend(variants);
     all
+}
+
+/// The sides: training examples, and test examples that show whether the training has helped.
+const NAMES: [&str; 2] = ["test", "train"];
+/// One of this many items is on the test side of the split.
+const ONE_IN: u64 = 5;
+
+/// Chooses a side of the split for each example. All examples of one item are on the same side: its repeats, its
+/// variants, and the scenarios that a matrix makes of it. Items with the same input are on the same side too. The side
+/// depends only on the item, so adding an item moves no other.
+fn choose_sides(examples: &mut [Example]) {
+    // If several items have the same input, the first of their names decides the side of all.
+    let mut leaders: BTreeMap<String, String> = BTreeMap::new();
+    let mut by_input: BTreeMap<Digest, String> = BTreeMap::new();
+    for example in examples.iter() {
+        let name = item(example);
+        let first = by_input
+            .entry(input(example))
+            .or_insert_with(|| name.clone());
+        let (one, other) = (leader(&leaders, first), leader(&leaders, &name));
+        if one != other {
+            let (low, high) = (one.clone().min(other.clone()), one.max(other));
+            leaders.insert(high, low);
+        }
+    }
+    for example in examples {
+        let name = leader(&leaders, &item(example));
+        let drawn = Digest::of(format!("kelvin/export/split/{name}").as_bytes()).point();
+        example.split = match drawn % ONE_IN {
+            0 => NAMES[0],
+            _ => NAMES[1],
+        };
+    }
+}
+
+/// The item of an example, without the matrix values in its name.
+fn item(example: &Example) -> String {
+    let case = &example.of.case;
+    let name = case.split_once('[').filter(|_| case.ends_with(']'));
+    name.map_or(case.clone(), |(name, _)| name.to_owned())
+}
+
+fn input(example: &Example) -> Digest {
+    let text = serde_json::Value::Object(example.inputs.clone()).to_string();
+    Digest::of(text.as_bytes())
+}
+
+/// The representative of the group that a name belongs to.
+fn leader(leaders: &BTreeMap<String, String>, name: &str) -> String {
+    let mut name = name;
+    while let Some(next) = leaders.get(name) {
+        name = next;
+    }
+    name.to_owned()
 }

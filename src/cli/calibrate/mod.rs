@@ -5,9 +5,10 @@ mod render;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::json;
 
+use super::TextOrJson;
 use super::again::Again;
 use super::check::LogFormat;
 use super::progress::Progress;
@@ -67,21 +68,11 @@ pub(super) struct CalibrateArgs {
     #[arg(long)]
     strict: bool,
     /// What is printed on standard output.
-    #[arg(long, value_enum, default_value_t = CalibrateFormat::Text)]
-    format: CalibrateFormat,
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text)]
+    format: TextOrJson,
     /// How progress is shown on standard error.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum CalibrateFormat {
-    /// For a terminal.
-    Text,
-    /// The record as JSON, and nothing else.
-    Json,
-    /// As Markdown, and nothing else.
-    Markdown,
 }
 
 /// Parses a threshold that some scores reach and others do not reach.
@@ -100,7 +91,7 @@ pub(super) fn main(args: &CalibrateArgs, registry: Registry) -> anyhow::Result<E
     progress.finish(None);
     let calibrated = calibrated?;
     super::say(&shown(args.format, &calibrated)?);
-    if args.format == CalibrateFormat::Text && args.log_format == LogFormat::Text {
+    if args.format == TextOrJson::Text && args.log_format == LogFormat::Text {
         super::say(&next(args, &calibrated));
     }
     Ok(exit(&calibrated, args.strict))
@@ -132,11 +123,10 @@ fn request(args: &CalibrateArgs, registry: Registry) -> CalibrateRequest {
     }
 }
 
-fn shown(format: CalibrateFormat, calibrated: &Calibrated) -> anyhow::Result<String> {
+fn shown(format: TextOrJson, calibrated: &Calibrated) -> anyhow::Result<String> {
     Ok(match format {
-        CalibrateFormat::Text => render::terminal(calibrated),
-        CalibrateFormat::Markdown => render::markdown(calibrated),
-        CalibrateFormat::Json => {
+        TextOrJson::Text => render::terminal(calibrated),
+        TextOrJson::Json => {
             let page = json!({
                 "trial": calibrated.record,
                 "judge_cost": calibrated.cost,

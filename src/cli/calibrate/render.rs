@@ -1,4 +1,4 @@
-//! Renders a trial for a terminal and as Markdown, and writes the sentences that both use.
+//! Renders a trial for a terminal.
 
 use std::fmt::Write as _;
 
@@ -96,7 +96,7 @@ fn wrapped(page: &mut String, head: &str, text: &str) {
 }
 
 /// The result of the trial, in a sentence.
-pub(super) const fn verdict(fitness: Fitness) -> &'static str {
+const fn verdict(fitness: Fitness) -> &'static str {
     match fitness {
         Fitness::Fit => "fit: every criterion is kept, so a gate may rest on this judge",
         Fitness::Unfit => "unfit: a gate must not rest on this judge",
@@ -106,18 +106,8 @@ pub(super) const fn verdict(fitness: Fitness) -> &'static str {
     }
 }
 
-/// The result for one criterion, as a word.
-pub(super) const fn ruling(ruling: Ruling) -> &'static str {
-    match ruling {
-        Ruling::Kept => "kept",
-        Ruling::Broken => "broken",
-        Ruling::Open => "open",
-        Ruling::Unasked => "not asked",
-    }
-}
-
 /// The number of items and gradings in the trial.
-pub(super) fn scope(record: &TrialRecord) -> String {
+fn scope(record: &TrialRecord) -> String {
     let labelled = match record.labelled {
         0 => "none of them labelled".to_owned(),
         labelled => format!("{labelled} of them labelled"),
@@ -131,7 +121,7 @@ pub(super) fn scope(record: &TrialRecord) -> String {
 }
 
 /// The value and its interval.
-pub(super) fn value(figure: &TrialFigure) -> (String, String) {
+fn value(figure: &TrialFigure) -> (String, String) {
     let shown = |value: f64| format!("{:.2}", value + 0.0).replace("-0.00", "0.00");
     let value = figure
         .value
@@ -171,7 +161,7 @@ pub(super) fn smallest_drop(record: &TrialRecord) -> String {
 }
 
 /// Why some gradings have no score.
-pub(super) fn unscored(record: &TrialRecord) -> Option<String> {
+fn unscored(record: &TrialRecord) -> Option<String> {
     if record.unscored.is_empty() {
         return None;
     }
@@ -187,7 +177,7 @@ pub(super) fn unscored(record: &TrialRecord) -> Option<String> {
 }
 
 /// The cost of the calls.
-pub(super) fn cost(calibrated: &Calibrated) -> String {
+fn cost(calibrated: &Calibrated) -> String {
     let cost = &calibrated.cost;
     let mut parts = vec![counted(cost.invocations, "call")];
     if cost.cache_hits > 0 {
@@ -213,63 +203,3 @@ pub(super) fn cost(calibrated: &Calibrated) -> String {
 /// The text for a trial that was stopped.
 const STOPPED: &str = "The trial was stopped before every grade was in, so nothing is concluded \
                                   and no judgement of the judge is kept; `--resume` goes on with its answers.";
-
-/// How many characters of an external text are shown at most.
-const MOST: usize = 400;
-
-/// Renders a trial as Markdown.
-pub(super) fn markdown(calibrated: &Calibrated) -> String {
-    let mut page = String::new();
-    let Some(record) = &calibrated.record else {
-        let _ = writeln!(page, "{}\n\n{}", STOPPED, cost(calibrated));
-        return page;
-    };
-    let mark = match record.fitness {
-        Fitness::Fit => "✅",
-        Fitness::Unfit => "❗",
-        Fitness::Undecided => "⚠️",
-    };
-    let judge = safe::code(&record.judge, MOST);
-    let _ = writeln!(page, "# Kelvin calibrate: {judge}\n");
-    let _ = writeln!(page, "{mark} {}.\n", verdict(record.fitness));
-    let _ = writeln!(
-        page,
-        "{}. The judge is {}, compared with {}.\n",
-        scope(record),
-        safe::code(&record.grader_id, MOST),
-        safe::code(&record.compared_with, MOST)
-    );
-    page.push_str("| criterion | | what was found |\n| --- | --- | --- |\n");
-    for one in &record.criteria {
-        let name = safe::markdown(&one.name, MOST);
-        let ruling = ruling(one.ruling);
-        let text = safe::markdown(&one.text, MOST);
-        let _ = writeln!(page, "| {name} | {ruling} | {text} |");
-    }
-    page.push_str(
-        "\n| figure | value | 95 % interval | n | |\n| --- | ---: | --- | ---: | --- |\n",
-    );
-    for (measure, figure) in &record.figures {
-        let (value, interval) = value(figure);
-        let note = safe::markdown(figure.note.as_deref().unwrap_or_default(), MOST);
-        let row = format!(
-            "| {} | {value} | {interval} | {} | {note} |",
-            measure.label(),
-            figure.n
-        );
-        let _ = writeln!(page, "{}", row.replace(" |  |", " | |"));
-    }
-    page.push('\n');
-    let sentences = [
-        Some(smallest_drop(record)),
-        unscored(record),
-        Some(cost(calibrated)),
-    ];
-    for sentence in sentences.into_iter().flatten() {
-        let _ = writeln!(page, "{sentence}\n");
-    }
-    for notice in &calibrated.notices {
-        let _ = writeln!(page, "- {}", safe::markdown(notice, MOST));
-    }
-    page
-}

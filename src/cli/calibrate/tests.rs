@@ -55,16 +55,8 @@ fn a_terminal_shows_the_verdict_each_criterion_and_each_figure_within_80_columns
 }
 
 #[test]
-fn markdown_shows_the_same_in_tables() {
-    insta::assert_snapshot!(render::markdown(&calibrated("undecided", "grading.judge")));
-}
-
-#[test]
-fn what_is_not_ours_forges_neither_a_row_nor_a_line() {
+fn what_is_not_ours_forges_no_line() {
     let hostile = "a`|b](x)\n# c\u{1b}[31m @all";
-    let page = render::markdown(&calibrated("fit", hostile));
-    let plain = render::markdown(&calibrated("fit", "x"));
-    assert_eq!(page.lines().count(), plain.lines().count(), "{page}");
     let shown = render::terminal(&calibrated("fit", hostile));
     assert!(!shown.contains('\u{1b}'), "{shown}");
     let plain = render::terminal(&calibrated("fit", "x"));
@@ -73,7 +65,7 @@ fn what_is_not_ours_forges_neither_a_row_nor_a_line() {
 
 #[test]
 fn json_has_the_record_and_what_it_cost_apart() {
-    let page = shown(CalibrateFormat::Json, &calibrated("fit", "grading.judge")).expect("written");
+    let page = shown(TextOrJson::Json, &calibrated("fit", "grading.judge")).expect("written");
     let page: Value = serde_json::from_str(&page).expect("JSON");
     assert_eq!(page["trial"]["fitness"], "fit");
     assert_eq!(page["trial"]["figures"]["order"]["interval"][0], 0.881);
@@ -95,9 +87,8 @@ fn only_strict_makes_a_gate_of_a_trial_and_what_was_stopped_concludes_nothing() 
         ..calibrated("fit", "j")
     };
     assert_eq!(exit(&stopped, true), Exit::Interrupted);
-    for page in [render::terminal(&stopped), render::markdown(&stopped)] {
-        assert!(page.contains("nothing is concluded"), "{page}");
-    }
+    let page = render::terminal(&stopped);
+    assert!(page.contains("nothing is concluded"), "{page}");
 }
 
 #[test]

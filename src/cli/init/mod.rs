@@ -5,14 +5,10 @@ mod answers;
 mod corpus;
 mod decision;
 mod evaluators;
-mod fields;
 mod files;
 mod first;
 mod governing;
-mod harmless;
-mod ignored;
 mod kind;
-mod look;
 mod request;
 mod searches;
 mod steps;
@@ -21,7 +17,6 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod trial;
-mod trigger;
 mod workflows;
 
 use std::io::{IsTerminal as _, Write};
@@ -78,7 +73,7 @@ pub(super) struct InitArgs {
     workflow: bool,
     /// When the workflow measures a pull request. A check `kelvin` that a rule requires stays pending until then.
     #[arg(long, value_enum, value_name = "WHEN", requires = "workflow")]
-    on: Option<trigger::WorkflowTrigger>,
+    on: Option<workflows::WorkflowTrigger>,
     /// Writes no workflows.
     #[arg(long)]
     no_workflow: bool,

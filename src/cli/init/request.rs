@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::InitArgs;
 use super::kind::{PipelineKind, likely};
 use super::survey::Survey;
-use super::trigger::WorkflowTrigger;
+use super::workflows::WorkflowTrigger;
 use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
 

@@ -10,8 +10,8 @@ use super::kind::{self, PipelineKind};
 use super::request::Request;
 use super::survey::Survey;
 use super::{
-    acts, answers, corpus, decision, first, governing, harmless, ignored, look, searches, template,
-    trial, workflows,
+    acts, answers, corpus, decision, files, first, governing, searches, survey, template, trial,
+    workflows,
 };
 use crate::cli::again::Again;
 use crate::cli::ask::{self, Ask, Stopped};
@@ -106,7 +106,7 @@ impl Steps<'_> {
             PipelineKind::Decides => {
                 let corpus = corpus::settle(self, survey)?;
                 let first = corpus.cases.first().map_or("", |case| &*case.name);
-                let trial = trial::settle(self, first, &|config| look::run(config, &corpus))?;
+                let trial = trial::settle(self, first, &|config| trial::run(config, &corpus))?;
                 decision::settle(self, trial.look.as_ref())?;
                 governing::settle(self, &corpus)?;
                 left = trial.left;
@@ -182,7 +182,7 @@ impl Steps<'_> {
     /// The pages that a change may touch without a run. Without git, nobody can tell which files a change touches.
     fn pages(&self, config: &str) -> Vec<String> {
         match self.target.is_in_git() {
-            true => harmless::pages(&self.target.root, config),
+            true => survey::pages(&self.target.root, config),
             false => Vec::new(),
         }
     }
@@ -285,7 +285,7 @@ impl Steps<'_> {
     fn write(&mut self, left: &BTreeSet<String>, config: &str) -> anyhow::Result<()> {
         let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
         if self.said.gitignore.unwrap_or(self.target.is_in_git()) {
-            files.extend(ignored::files(&self.target, left)?);
+            files.extend(files::gitignores(&self.target, left)?);
         }
         if self.said.workflow == Some(true) {
             let workflows = self.target.workflows(self.said.on).into_iter();

@@ -1,5 +1,5 @@
-//! Examines the folder of a pipeline: Python functions that may be the pipeline, and files with records. No code is
-//! run.
+//! Examines the folder of a pipeline: Python functions that may be the pipeline, files with records, and pages that change
+//! no answer. No code is run.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 
 use super::evaluators;
 use super::kind::PipelineKind;
-use kelvin_probe::rows::{self, RowForm};
+use kelvin_probe::rows;
+use kelvin_probe::rows::RowForm;
+use kelvin_run::config::NamedPaths;
 
 /// How many functions are offered.
 const OFFERED: usize = 8;
@@ -223,4 +225,32 @@ pub(super) fn field(
         let found = entries.find(|(key, value)| key.eq_ignore_ascii_case(name) && fits(value));
         found.map(|(key, _)| key.clone())
     })
+}
+
+/// Names of pages that no pipeline reads, unless the configuration names them.
+const PAGES: [&str; 9] = [
+    "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "LICENSE.md",
+    "LICENSE.txt",
+    "README.md",
+    "README.rst",
+    "SECURITY.md",
+];
+
+/// The pages that a new configuration proposes as harmless: those in its folder, except those that its text names. A
+/// folder such as `docs` is not proposed: the pipeline may search it, and such a search lists the folder instead of
+/// naming its files.
+pub(super) fn pages(root: &Path, text: &str) -> Vec<String> {
+    let Ok(named) = NamedPaths::of(text, Path::new(""), root) else {
+        return Vec::new();
+    };
+    let is_page = |name: &&&str| {
+        let path = root.join(name);
+        path.is_file() && named.name_of(Path::new(**name)).is_none()
+    };
+    let pages = PAGES.iter().filter(is_page);
+    pages.map(|name| (*name).to_owned()).collect()
 }

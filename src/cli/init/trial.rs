@@ -1,13 +1,28 @@
 //! The trial: runs the pipeline once on the first case, and shows the result.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
 
-use super::look::Look;
+use anyhow::Context as _;
+use serde_json::{Map, Value};
+
+use super::steps;
 use super::steps::Steps;
+use crate::check;
 use crate::cli::ask;
+use crate::cli::ask::Stopped;
 use kelvin_base::exit::Misuse;
+use kelvin_base::failure::{Failure, FailureKind};
+use kelvin_evidence::DecisionReader;
+use kelvin_evidence::cases::Corpus;
 use kelvin_page::safe;
 use kelvin_run::config::Config;
+use kelvin_run::{Outcome, Rules, Runner, RunnerSettings, Silent, Start, Task, folder_of, judge};
+use kelvin_system::pipeline;
+use kelvin_system::pipeline::{Made, Watch};
 
 /// The result of the trial.
 #[derive(Default)]
@@ -127,4 +142,216 @@ fn mended(look: &Look, run: &Option<String>) -> Option<String> {
         .filter(|word| *word != OUTPUT)
         .collect();
     is_plain.then(|| format!("{} > {OUTPUT}", rest.join(" ")))
+}
+
+/// How many lines are shown of an output, and of the text that the pipeline printed.
+const LINES: usize = 40;
+
+/// How many columns of a long line are shown.
+const COLUMNS: usize = 160;
+
+/// The result of the pipeline for the first case.
+pub(super) struct Look {
+    /// The name of the case.
+    pub(super) case: Arc<str>,
+    /// The outcome of the call, with the decision field of the configuration.
+    pub(super) outcome: Outcome,
+    /// The object that the pipeline wrote, if there is one.
+    pub(super) output: Option<Map<String, Value>>,
+    /// The files that the pipeline left in the repository, as lines for the `.gitignore` at its top.
+    pub(super) left: BTreeSet<String>,
+    /// The changes to files that git tracks.
+    pub(super) changed: Option<String>,
+    /// Whether the output contains the path of the input; a pipeline that reads the file has no reason to write its
+    /// path.
+    pub(super) names_its_input: bool,
+}
+
+/// Runs the pipeline once, in a temporary output folder.
+///
+/// # Errors
+///
+/// Fails if the pipeline cannot be run, and with [`Stopped`] if a signal ended it.
+pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
+    let case = corpus.cases.first().context("there is no case")?;
+    let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
+    let out = folder.path().join("kelvin");
+    let evidence = steps::settings(config);
+    let scorer = judge::chosen_scorer(&evidence.scorer);
+    let program = evidence.program();
+    let settings = RunnerSettings {
+        rules: Rules::of(config, &program),
+        out: &out,
+        start: Start::Fresh,
+        fingerprint: None,
+        watch: None,
+        reader: &DecisionReader::new(evidence, &*scorer),
+        observer: &Silent,
+        observing: None,
+    };
+    let beside = check::not_code(config, &config.root.join("kelvin"));
+    let (_, watch) = pipeline::begin(&config.root, &[], &beside, Made::default())?;
+    if let Some(watch) = &watch {
+        watch.learns(true);
+    }
+    let runner = Runner::open(|site| program.target.open(site), settings)?;
+    let task = Task {
+        case: Arc::clone(&case.name),
+        variant: None,
+        repeat: 1,
+    };
+    let input = |_: &Task| Cow::Borrowed(case.input());
+    let outcome = runner
+        .run_all("first baseline", std::slice::from_ref(&task), &input)?
+        .pop();
+    let Some(Some(outcome)) = outcome else {
+        return Err(Stopped.into());
+    };
+    let left = watch.as_ref().map(Watch::left).unwrap_or_default();
+    // The output of a failed call is not an answer.
+    let ended_well = outcome.result.as_ref().err().is_none_or(|failure| {
+        matches!(
+            failure.kind,
+            FailureKind::DecisionMissing | FailureKind::DecisionRefused
+        )
+    });
+    let output = find(&out, "output.json")
+        .filter(|_| ended_well)
+        .and_then(|text| object(&text));
+    let call = folder_of(&out, &task.case, None, task.repeat);
+    let names_its_input = output.is_some() && check::echo::is_in(&call);
+    Ok(Look {
+        case: task.case,
+        outcome,
+        output,
+        left,
+        changed: watch.as_ref().and_then(Watch::damaged),
+        names_its_input,
+    })
+}
+
+/// The first file of this name below a folder.
+fn find(folder: &Path, name: &str) -> Option<Vec<u8>> {
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).ok()?.flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if entry.file_name() == name {
+                return fs::read(path).ok();
+            }
+        }
+    }
+    None
+}
+
+fn object(text: &[u8]) -> Option<Map<String, Value>> {
+    serde_json::from_slice(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)).ok()
+}
+
+impl Look {
+    /// The result, for a person: the exit code, the time, the output and the printed text.
+    pub(super) fn shown(&self) -> Vec<String> {
+        // A function that answered has no exit code, and neither has a command that was ended by a signal.
+        let exit = match (self.outcome.exit, &self.outcome.result) {
+            (Some(code), _) => format!("exit code {code}, "),
+            (None, Ok(_)) => String::new(),
+            (None, Err(_)) => "no exit code, ".to_owned(),
+        };
+        let case = safe::line(&self.case);
+        let seconds = self.outcome.seconds;
+        let mut lines = vec![format!("case `{case}`: {exit}{seconds:.1} s")];
+        if let Some(output) = &self.output {
+            // A JSON map can always be written as JSON.
+            let text = serde_json::to_string_pretty(output).unwrap_or_default();
+            lines.push("it wrote:".to_owned());
+            lines.extend(part(&text, End::Tail));
+            return lines;
+        }
+        let Err(failure) = &self.outcome.result else {
+            lines.push("its output could not be read".to_owned());
+            return lines;
+        };
+        lines.push(format!("it failed: {}", safe::line(&failure.message)));
+        for (name, text) in [
+            ("standard error", &failure.stderr),
+            ("standard output", &failure.stdout),
+        ] {
+            if !text.trim().is_empty() {
+                lines.push(format!("it printed on {name}:"));
+                lines.extend(part(text, End::Head));
+            }
+        }
+        lines
+    }
+
+    /// Whether the pipeline printed the object that it should have written to the file.
+    pub(super) fn printed_its_output(&self) -> bool {
+        let Err(failure) = &self.outcome.result else {
+            return false;
+        };
+        let missed = matches!(
+            failure.kind,
+            FailureKind::OutputMissing | FailureKind::OutputNotJson
+        );
+        missed && self.output.is_none() && object(failure.stdout.trim().as_bytes()).is_some()
+    }
+
+    /// Why there is no output to examine, as an error.
+    pub(super) fn failed(&self) -> anyhow::Error {
+        match &self.outcome.result {
+            Err(failure) => failed(&self.case, failure),
+            Ok(_) => anyhow::anyhow!("the output for case `{}` could not be read", self.case),
+        }
+    }
+}
+
+/// Why there is no answer, with the last lines that the pipeline printed.
+pub(super) fn failed(case: &str, failure: &Failure) -> anyhow::Error {
+    let printed = match failure.stderr.trim() {
+        "" => String::new(),
+        text => format!("\n{text}"),
+    };
+    anyhow::anyhow!(
+        "the pipeline failed on case `{case}`: {}{printed}",
+        failure.message
+    )
+}
+
+/// Which end of a long text is left out.
+enum End {
+    Head,
+    Tail,
+}
+
+/// The lines of a text, shortened if it is long: an error is usually at the end of the printed text.
+fn part(text: &str, left_out: End) -> Vec<String> {
+    let text = safe::lines(text.trim_end());
+    let all: Vec<&str> = text.lines().collect();
+    let more = all.len().saturating_sub(LINES);
+    let kept = match left_out {
+        End::Head => &all[more..],
+        End::Tail => &all[..all.len() - more],
+    };
+    let mut lines: Vec<String> = kept
+        .iter()
+        .map(|line| format!("  {}", short(line)))
+        .collect();
+    if more > 0 {
+        let told = format!("  ... {more} more lines");
+        match left_out {
+            End::Head => lines.insert(0, told),
+            End::Tail => lines.push(told),
+        }
+    }
+    lines
+}
+
+/// A line with its indentation, cut to the maximum width.
+fn short(line: &str) -> String {
+    match line.chars().nth(COLUMNS) {
+        None => line.to_owned(),
+        Some(_) => line.chars().take(COLUMNS).chain(['…']).collect(),
+    }
 }

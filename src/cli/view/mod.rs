@@ -1,6 +1,5 @@
-//! `kelvin view`: the last reports in a browser on this machine, updated while runs go on, and pairs of answers to label.
+//! `kelvin view`: the last reports in a browser on this machine, updated while runs go on.
 
-mod label;
 mod serve;
 mod shelf;
 

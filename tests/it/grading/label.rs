@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::{configure, project};
 use crate::project::{Project, Said};
-use crate::view::View;
 
 /// Twelve prompts. The candidate is right where the number is even, the baseline where it is odd.
 fn graded() -> Project {
@@ -231,74 +230,4 @@ fn a_report_without_two_answers_to_a_prompt_has_nothing_to_label() {
         "{}",
         said.stderr
     );
-}
-
-#[test]
-fn the_same_pairs_are_labelled_in_the_browser_and_no_other_site_chooses() {
-    let project = graded();
-    let view = View::of(&project);
-    let own = format!("http://{}", view.address);
-    let field = |page: &str, name: &str| {
-        let after = page.split(&format!("name=\"{name}\" value=\"")).nth(1);
-        let value = after.and_then(|rest| rest.split('"').next());
-        value.expect("the form has it").to_owned()
-    };
-    let shown = |page: &str| {
-        let after = page.split("<h2>Left</h2><p class=\"text\">").nth(1);
-        after.expect("it is shown").starts_with("word-")
-    };
-    let (status, first) = view.get("/label");
-    assert_eq!(status, 200, "{first}");
-    for word in ["answer.sh", "base.sh", "candidate", "baseline", "score"] {
-        assert!(!first.contains(word), "{word}: {first}");
-    }
-    let form = |page: &str, said: &str| {
-        let pair = field(page, "pair").replace(':', "%3A");
-        format!("token={}&pair={pair}&said={said}", field(page, "token"))
-    };
-    // Neither a page of another site, nor a form without the text of this page, nor one with another choice.
-    let right = form(&first, "left");
-    for (origin, form, status) in [
-        ("http://evil.example", right.clone(), 403),
-        ("null", right.clone(), 403),
-        (&own, right.replacen("token=", "token=0", 1), 400),
-        (&own, form(&first, "best"), 400),
-        (&own, "x".repeat(9_000), 400),
-    ] {
-        assert_eq!(view.send("/label", origin, &form).0, status, "{origin}");
-    }
-    assert_eq!(view.send("/report", &own, &right).0, 405);
-    assert_eq!(ledger(&project).len(), 0);
-    for number in 1..=10 {
-        let page = view.get("/label").1;
-        assert!(page.contains(&format!("Pair {number} of 10")), "{page}");
-        let said = match shown(&page) {
-            true => "left",
-            false => "right",
-        };
-        let form = form(&page, said);
-        // A form that is sent twice counts once.
-        for _ in 0..2 {
-            assert_eq!(view.send("/label", &own, &form).0, 303);
-        }
-        assert_eq!(ledger(&project).len(), number);
-    }
-    for entry in ledger(&project) {
-        let prompt = entry["prompt"].as_str().expect("an id");
-        let is_even = prompt.ends_with(['0', '2', '4', '6', '8']);
-        assert_eq!(entry["judge_score"], json!(if is_even { 1.0 } else { 0.0 }));
-    }
-    let page = view.get("/label").1;
-    assert!(
-        page.contains("All 10 pairs are labelled") && page.contains("kappa"),
-        "{page}"
-    );
-    // The terminal goes on where the browser has ended.
-    let said = label(&project, &[], "");
-    assert!(
-        said.stdout.contains("10 of 10 pairs labelled"),
-        "{}",
-        said.stdout
-    );
-    assert!(project.read("calibration.json").contains("better"));
 }

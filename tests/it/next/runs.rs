@@ -122,44 +122,6 @@ fn veritas_measures_what_its_dry_run_said() {
 }
 
 #[test]
-fn the_cache_says_how_it_gets_answers_and_what_would_go() {
-    let project = project(CONSTANT);
-    let said = project.kelvin(&["cache", "info"]).expect(0);
-    assert!(
-        said.stdout
-            .contains("next, with a section `cache` in the configuration: kelvin check"),
-        "{}",
-        said.stdout
-    );
-    project.config("cache: true\nfingerprint: [pipeline.sh]\n");
-    let said = project.kelvin(&["cache", "info"]).expect(0);
-    follow(&project, &said);
-    // What is in it answers the next run.
-    let said = project.kelvin(&["cache", "info"]).expect(0);
-    follow(&project, &said);
-    let cost = &project.json("kelvin/report.json")["run"]["session"]["cost"];
-    assert_eq!(cost["invocations"], serde_json::json!(0), "{cost}");
-    // What nobody has used for half a year is removed by the step.
-    let answers = project.files(".kelvin-cache");
-    for path in answers.keys() {
-        let path = project.path(".kelvin-cache").join(path);
-        let old = Command::new("touch")
-            .args(["-d", "200 days ago"])
-            .arg(path)
-            .status();
-        assert!(old.expect("touch starts").success());
-    }
-    let said = project.kelvin(&["cache", "info"]).expect(0);
-    assert_eq!(said.next(), "kelvin cache prune");
-    let said = follow(&project, &said);
-    assert!(said.stdout.contains(" 0 stay"), "{}", said.stdout);
-    for command in [["cache", "clear"], ["cache", "prune"]] {
-        let said = project.kelvin(&command).expect(0);
-        assert_eq!(said.next(), "kelvin check");
-    }
-}
-
-#[test]
 fn lint_names_every_file_that_is_to_be_mended_and_no_other() {
     let project = project(CONSTANT);
     project.write("fine one.yaml", &project.read("kelvin.yaml"));

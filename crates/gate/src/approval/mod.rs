@@ -6,7 +6,6 @@ mod decide;
 pub mod regressions;
 pub mod request;
 mod rules;
-mod words;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,17 +113,17 @@ impl Approval {
 
     /// The approval in one sentence: who decided, or what to do.
     pub fn sentence(&self) -> String {
-        words::sentence(self)
+        request::sentence(self)
     }
 
     /// The people who may decide, in words with names between backticks.
     pub fn who(&self) -> String {
-        words::who(self)
+        request::who(self)
     }
 
     /// How a person approves, in words with names between backticks.
     pub fn how(&self) -> String {
-        words::how(self)
+        request::how(self)
     }
 }
 

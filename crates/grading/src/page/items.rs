@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::Ranked;
 use super::lists::repeat_of;
-use super::ranked::Ranked;
 use crate::record::{Answered, GradedSample, GradingBasis, PromptRecord};
 use crate::section::GradingSection;
 use kelvin_page::{Block, ItemList, ItemSignal, ItemView, Phrase, display, safe};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::ranked::Ranked;
+use super::Ranked;
 use crate::record::{Answered, GradedSample, GradingBasis, PromptRecord, Scoring};
 use crate::section::GradingSection;
 use kelvin_page::{AnswersView, Column, FailedInvocation, Phrase, Table, TableRow, display};

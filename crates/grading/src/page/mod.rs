@@ -3,12 +3,14 @@
 
 mod items;
 mod lists;
-mod ranked;
+
+use std::cmp::Ordering;
 
 use super::base::served;
 use super::figures::{FAILURE_RATE, FLIP_RATE, JUDGE_SCORE, UNSCORED, WIN_RATE};
 use super::record::{GradingBasis, Scoring};
 use super::section::GradingSection;
+use crate::record::PromptRecord;
 use kelvin_base::stats;
 use kelvin_page::{
     Block, Chapter, FigureTable, Headword, Phrase, Statement, Tone, counted, display,
@@ -16,6 +18,7 @@ use kelvin_page::{
 use kelvin_record::{Metric, RunView, estimate, spread};
 use kelvin_run::judge::planted::{PlantedAnswers, Proof};
 use kelvin_run::judge::{Grade, flip_rate};
+
 pub(super) use lists::answers;
 
 /// The figures in the order in which they are shown.
@@ -34,7 +37,7 @@ pub(super) fn chapter<'a>(section: &'a GradingSection, run: RunView<'a>) -> Chap
         meaning: "how good the answers are in the eyes of a judge",
         is_judgement: false,
     });
-    let ranked = ranked::by_score(section);
+    let ranked = by_score(section);
     chapter.scope = vec![counted(section.items.len(), "prompt")];
     chapter.statements = statements(section, run);
     let rows = ORDER.iter().filter_map(|id| {
@@ -160,7 +163,7 @@ fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement
     if !matches!(section.basis.scoring, Scoring::Choice | Scoring::Exchange) {
         return None;
     }
-    let ranked = ranked::by_score(section);
+    let ranked = by_score(section);
     let scores: Vec<f64> = ranked.iter().filter_map(|one| one.score).collect();
     let count = |is_so: fn(f64) -> bool| scores.iter().filter(|score| is_so(**score)).count();
     let (better, alike, worse) = (
@@ -223,4 +226,52 @@ fn order(section: &GradingSection) -> Option<Statement> {
             display(effect.abs()),
         )),
     })
+}
+
+/// A prompt with its mean score.
+#[derive(Clone, Copy)]
+struct Ranked<'a> {
+    pub(super) id: &'a str,
+    pub(super) prompt: &'a PromptRecord,
+    pub(super) score: Option<f64>,
+    /// The number of its samples that should have a score but have none.
+    pub(super) errors: usize,
+}
+
+/// Every prompt, worst first: those without a score, then by score, then by id.
+fn by_score(section: &GradingSection) -> Vec<Ranked<'_>> {
+    let scoring = section.basis.scoring;
+    let mut ranked: Vec<Ranked<'_>> = section
+        .items
+        .iter()
+        .map(|(id, prompt)| {
+            let scores = prompt
+                .samples
+                .iter()
+                .filter_map(|sample| sample.score(scoring));
+            Ranked {
+                id,
+                prompt,
+                score: stats::mean(&scores.collect::<Vec<f64>>()),
+                errors: prompt
+                    .samples
+                    .iter()
+                    .filter(|sample| sample.is_error())
+                    .count(),
+            }
+        })
+        .collect();
+    let order = |one: &Ranked<'_>, other: &Ranked<'_>| {
+        let errors = other.errors.cmp(&one.errors);
+        let scores = match (one.score, other.score) {
+            (Some(one), Some(other)) => one.total_cmp(&other),
+            // A prompt that could not be graded because the base lacks it is not a bad one.
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => Ordering::Equal,
+        };
+        errors.then(scores).then_with(|| one.id.cmp(other.id))
+    };
+    ranked.sort_by(order);
+    ranked
 }

@@ -15,7 +15,6 @@ mod models;
 pub mod placeholder;
 mod raw;
 pub mod shape;
-mod wanted;
 pub mod yaml;
 
 use std::any::Any;

@@ -4,12 +4,12 @@
 
 use serde_json::{Value, json};
 
+pub use super::branch::wanted;
 pub use super::branch::{branches, properties};
 use super::branch::{names_a_model, tag, takes, takes_anything, words};
 use super::configure::Slip;
 use super::diagnostic::Problem;
 use super::hints;
-pub use super::wanted::wanted;
 use super::yaml::{Content, Node};
 
 /// Gives advice about a mistake, if the caller knows more about it than the schema.

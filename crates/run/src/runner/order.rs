@@ -86,7 +86,7 @@ enum RowPlace {
 
 impl Runner<'_> {
     /// How many inputs are called to find out whether their order matters.
-    pub const INPUTS_OF_AN_ORDER: usize = 4;
+    const INPUTS_OF_AN_ORDER: usize = 4;
 
     /// Finds out, before the first tasks with several inputs are run, whether the order of the calls matters. A resumed
     /// run and a run with a cache already have the result.
@@ -142,7 +142,7 @@ impl Runner<'_> {
     /// # Errors
     ///
     /// Fails if an input cannot be written.
-    pub fn ask_in_two_orders(
+    fn ask_in_two_orders(
         &self,
         inputs: &[(String, String)],
     ) -> anyhow::Result<Option<Vec<Notice>>> {

@@ -3,7 +3,6 @@
 //! The same content gives the same fingerprint, whether it is committed, staged or neither.
 
 mod globs;
-mod ignoring;
 mod made;
 mod repository;
 mod stamp;

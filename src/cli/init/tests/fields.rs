@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::init::fields::{Field, Fields};
+use crate::cli::init::decision::{Field, Fields};
 
 /// The value that a field names.
 fn value_at<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a Value> {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bootstrap::Bootstrap;
 use super::grades::Grades;
 use super::plant::Plant;
+use super::samples::Bootstrap;
 use super::samples::{Samples, TrialFigure};
 use kelvin_base::stats;
 

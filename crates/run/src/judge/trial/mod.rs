@@ -3,11 +3,9 @@
 //! A trial takes answers, makes copies whose order is known, lets the judge grade everything, and says whether the
 //! judge is fit for a gate. This module makes no calls; `run` does.
 
-mod bootstrap;
 mod fitness;
 mod given;
 mod grades;
-mod limit;
 mod measure;
 mod plan;
 mod plant;
@@ -17,9 +15,9 @@ mod samples;
 mod simulation;
 
 pub use fitness::Fitness;
+pub use fitness::Ruling;
 pub use given::{GivenAnswer, read};
 pub use grades::{Grades, Scored};
-pub use limit::Ruling;
 pub use plan::{TrialExhibit, TrialSettings, TrialTask, tasks};
 pub use plant::Plant;
 pub(crate) use plant::{contradicted, dressed, obedient, padded, truncated};

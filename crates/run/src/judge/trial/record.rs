@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bootstrap::Bootstrap;
+use super::fitness::Ruling;
 use super::fitness::{self, Circumstances, Criterion, Fitness};
 use super::given;
 use super::grades::{Grades, variance};
-use super::limit::Ruling;
 use super::measure::{TrialFigures, TrialMeasure, measure};
 use super::plant::Plant;
+use super::samples::Bootstrap;
 use kelvin_base::digest::Digest;
 use kelvin_base::stats;
 

@@ -9,9 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fitness::Fitness;
+use super::fitness::Ruling;
 use super::given::GivenAnswer;
 use super::grades::{Grades, Scored};
-use super::limit::Ruling;
 use super::plan::{TrialSettings, TrialTask, tasks};
 use super::plant::Plant;
 use super::record::{FinishedTrial, TrialRecord, conclude};

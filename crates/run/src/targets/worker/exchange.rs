@@ -2,7 +2,8 @@
 //! or uses too much memory cannot be used any more; it is killed when it is dropped.
 
 use std::cell::RefCell;
-use std::io::{self, PipeReader, PipeWriter, Read, Write as _};
+use std::io;
+use std::io::{PipeReader, PipeWriter, Read, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -11,8 +12,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 
-use super::held;
-use super::rpc::{self, WorkerLine};
+use super::rpc;
+use super::rpc::WorkerLine;
 use crate::targets::command::{Running, StopOrder, SupervisedProgram, Tail};
 use kelvin_system::signal::{Interrupt, timespec};
 
@@ -135,7 +136,7 @@ impl RunningWorker {
             return false;
         };
         self.looked = Instant::now();
-        held::bytes_below(self.running.supervisor()) > most
+        bytes_below(self.running.supervisor()) > most
     }
 
     /// Sends a message and waits for its answer. Text that the worker prints on standard error in the meantime goes to
@@ -346,4 +347,52 @@ fn read_all(from: &mut impl Read, take: &mut dyn FnMut(&[u8])) {
             break;
         }
     }
+}
+
+/// Whether this system provides the number.
+pub(super) const IS_KNOWN: bool = cfg!(target_os = "linux");
+
+/// The bytes of memory that all descendants of a process use. Pages that several of them share count several times.
+/// Zero if the number is not available, e.g. because the processes have ended meanwhile.
+#[cfg(target_os = "linux")]
+fn bytes_below(process: u32) -> u64 {
+    let mut found = 0;
+    let mut processes = children(process);
+    while let Some(next) = processes.pop() {
+        found += resident(next).unwrap_or(0);
+        processes.extend(children(next));
+    }
+    found
+}
+
+/// The children of all threads of a process.
+#[cfg(target_os = "linux")]
+fn children(process: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task"));
+    let lists = threads
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let numbers = |list: String| -> Vec<u32> {
+        let words = list.split_whitespace();
+        words.filter_map(|number| number.parse().ok()).collect()
+    };
+    lists.flat_map(numbers).collect()
+}
+
+#[cfg(target_os = "linux")]
+fn resident(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+/// Other systems do not provide the number.
+#[cfg(not(target_os = "linux"))]
+fn bytes_below(_: u32) -> u64 {
+    0
 }

@@ -3,7 +3,6 @@
 
 mod company;
 mod exchange;
-mod held;
 mod kind;
 mod rpc;
 mod source;

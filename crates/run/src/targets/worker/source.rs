@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::exchange::{AROUND, ExchangeEnd, RunningWorker, WorkerLimits, WorkerLoss};
-use super::{InCompany, WorkerBounds, held, rpc};
+use super::{InCompany, WorkerBounds, exchange, rpc};
 use crate::targets::command::{
     self, CommandTemplate, CommandWord, Paths, PlainPaths, SupervisedProgram, Tail,
 };
@@ -154,7 +154,7 @@ impl WorkerSource {
 
     pub(super) fn max_memory(&self) -> Option<u64> {
         let mebibytes = self.bounds.max_memory_mb?;
-        held::IS_KNOWN.then(|| mebibytes.saturating_mul(1024 * 1024))
+        exchange::IS_KNOWN.then(|| mebibytes.saturating_mul(1024 * 1024))
     }
 
     pub(super) fn note_stray(&self) {
@@ -339,7 +339,7 @@ impl WorkerSource {
                         `max_memory_mb` allows; no call was lost by it";
             Notice::new(Code::own("workers_replaced"), text).minor()
         });
-        let unwatched = (self.bounds.max_memory_mb.is_some() && !held::IS_KNOWN).then(|| {
+        let unwatched = (self.bounds.max_memory_mb.is_some() && !exchange::IS_KNOWN).then(|| {
             let text = "`max_memory_mb` was not watched: only Linux tells how much memory a worker and the \
                         processes below it hold";
             Notice::new(Code::own("memory_unwatched"), text)

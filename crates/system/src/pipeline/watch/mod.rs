@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::stamp::{self, InodeStamp, PathChange, Stamps};
-use super::{Code, CodeFile, Excluded, Files, ListedFiles, Made, digest, ignoring, list, made};
+use super::{Code, CodeFile, Excluded, Files, ListedFiles, Made, digest, list, made};
 use kelvin_base::digest::Fields;
 
 /// How often the files are checked before a run begins, until no file changes any more.
@@ -216,7 +216,11 @@ impl Watch {
         let state = self.state();
         let names = state.left.iter().filter(|name| !self.left.contains(*name));
         let names = names.map(Vec::as_slice);
-        lines.extend(ignoring::lines(names, std::iter::empty(), &BTreeSet::new()));
+        lines.extend(made::ignore_lines(
+            names,
+            std::iter::empty(),
+            &BTreeSet::new(),
+        ));
         lines
     }
 
@@ -246,7 +250,7 @@ impl Watch {
         let changed = state.changes.iter().filter_map(PathChange::file).map(bytes);
         let changed = changed.filter(|name| !is_tracked(name) && meant(name));
         let names = state.made.names().map(str::as_bytes).chain(changed);
-        ignoring::lines(names, state.made.later(), &code)
+        made::ignore_lines(names, state.made.later(), &code)
     }
 
     fn state(&self) -> MutexGuard<'_, WatchState> {

@@ -7,7 +7,6 @@
 
 mod family;
 mod serve;
-mod spawn;
 mod wire;
 
 use std::env;

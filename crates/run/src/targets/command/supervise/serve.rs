@@ -1,8 +1,11 @@
 //! The work of a supervisor: it starts one program after the other, and leaves no process behind.
 
 use std::io;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -11,7 +14,6 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::family::Family;
-use super::spawn::Spawner;
 use super::wire::{self, SupervisorOrder};
 use super::{OwnStreams, StopOrder, Streams, SupervisedProgram, SupervisorReply};
 use kelvin_system::confine;
@@ -19,6 +21,10 @@ use kelvin_system::confine::User;
 
 /// The longest wait for killed processes that do not end.
 const MOST: Duration = Duration::from_secs(5);
+/// How often a program is tried whose file is still open for writing. A process that was started while the file was
+/// copied holds it open for the moment until it runs its own program.
+const TRIES: u32 = 50;
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// Serves the calls of the process at the other end of the standard input, until that process has ended.
 ///
@@ -61,7 +67,6 @@ fn attend() -> anyhow::Result<()> {
     // A signal for this process must not end it before its calls: the run decides when it ends.
     kelvin_system::signal::heed()?;
     let family = Family::adopt();
-    let spawner = Spawner::new();
     let mut usual = None;
     while let Some(order) = wire::order(&socket)? {
         let (program, own) = match order {
@@ -73,12 +78,12 @@ fn attend() -> anyhow::Result<()> {
             // The program has ended in the meantime.
             SupervisorOrder::Stop(_) => continue,
         };
-        let reply = match (&family, &spawner) {
-            (Ok(family), Ok(spawner)) => match start(spawner, &program, own, usual.as_ref()) {
+        let reply = match &family {
+            Ok(family) => match start(&program, own, usual.as_ref()) {
                 Ok(leader) => family.attend(&socket, leader, program.lasts),
                 Err(error) => Some(SupervisorReply::NotStarted(number(&error))),
             },
-            (Err(error), _) | (_, Err(error)) => Some(SupervisorReply::Unable(number(error))),
+            Err(error) => Some(SupervisorReply::Unable(number(error))),
         };
         match reply {
             Some(reply) => wire::answer(&socket, reply)?,
@@ -134,30 +139,52 @@ impl Family {
     }
 }
 
-/// Starts a program with its own streams; if one of them is missing, the usual stream is used.
-fn start(
-    spawner: &Spawner,
-    program: &SupervisedProgram,
-    own: OwnStreams,
-    usual: Option<&Streams>,
-) -> io::Result<Pid> {
-    let [input, output, errors] = own.each_ref().map(Option::as_ref);
-    let usual = usual.map(|streams| streams.each_ref());
-    let [usual_input, usual_output, usual_errors] =
-        usual.map_or([None; 3], |streams| streams.map(Some));
-    let streams = [
-        input.or(usual_input),
-        output.or(usual_output),
-        errors.or(usual_errors),
-    ];
-    let [Some(input), Some(output), Some(errors)] = streams else {
+/// Starts a program as the leader of its own process group, with its own streams; if one of them is missing, the usual
+/// stream is used.
+fn start(program: &SupervisedProgram, own: OwnStreams, usual: Option<&Streams>) -> io::Result<Pid> {
+    if let Some([_, output, errors]) = usual {
+        // An earlier program may have set the stream to non-blocking, which would also affect this program.
+        fcntl_setfl(output, OFlags::empty())?;
+        fcntl_setfl(errors, OFlags::empty())?;
+    }
+    let [first, words @ ..] = &program.words[..] else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    for stream in [usual_output, usual_errors].into_iter().flatten() {
-        // An earlier program may have set the stream to non-blocking, which would also affect this program.
-        fcntl_setfl(stream, OFlags::empty())?;
+    // Below this process, one program runs at a time, and this process itself uses no relative paths. The folder is
+    // entered for each program, since another folder may have taken its name. `Command::current_dir` would copy the page
+    // tables of this process if the C library cannot set a folder for `posix_spawn`.
+    rustix::process::chdir(&program.folder)?;
+    let mut command = Command::new(first);
+    command.args(words).process_group(0);
+    // The program is searched for in the `PATH` that it gets itself.
+    command.envs(program.variables.iter().map(|(name, value)| (name, value)));
+    let usual = usual.map(|streams| streams.each_ref());
+    let [input, output, errors] = usual.map_or([None; 3], |streams| streams.map(Some));
+    let [own_input, own_output, own_errors] = own;
+    command
+        .stdin(stream(own_input, input)?)
+        .stdout(stream(own_output, output)?)
+        .stderr(stream(own_errors, errors)?);
+    let mut tries = 1..TRIES;
+    loop {
+        match command.spawn() {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy && tries.next().is_some() =>
+            {
+                thread::sleep(BETWEEN_TRIES);
+            }
+            started => return Ok(Pid::from_child(&started?)),
+        }
     }
-    spawner.spawn(program, [input, output, errors])
+}
+
+fn stream(own: Option<OwnedFd>, usual: Option<&OwnedFd>) -> io::Result<Stdio> {
+    let stream = match (own, usual) {
+        (Some(own), _) => own,
+        (None, Some(usual)) => usual.try_clone()?,
+        (None, None) => return Err(io::ErrorKind::InvalidInput.into()),
+    };
+    Ok(stream.into())
 }
 
 /// The system's number of this error.
