@@ -1,4 +1,3 @@
-use kelvin_fixtures::text::lines_with;
 use std::fs;
 use std::process::Command;
 use std::thread::sleep;
@@ -269,7 +268,12 @@ fn a_function_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes
     for name in ["`alder/baseline`", "`dogwood/baseline`", "recycle_after: 1"] {
         assert!(told[0].contains(name), "{told:?}");
     }
-    insta::assert_snapshot!(lines_with(&said.stdout, &["`dogwood/baseline`"]), @"  `dogwood/baseline` depends on what the worker was asked before: of 4 inputs,");
+    assert!(
+        said.stdout
+            .contains("depends on what the worker was asked before"),
+        "{}",
+        said.stdout
+    );
     project.kelvin(&["baseline", "save"]).expect(0);
     repository::branch(&project, "change", "");
     let said = project.kelvin(&["gate", "--format", "markdown"]);
@@ -280,10 +284,7 @@ fn a_function_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes
         json!("order_matters"),
         "{verdict}"
     );
-    insta::assert_snapshot!(lines_with(&said.stdout, &["`alder/baseline`"]), @"
-    **The answer to `alder/baseline`, `birch/baseline`, `cedar/baseline` and `dogwood/baseline` depends on what the worker was asked before: of 4 inputs, each asked alone and in two orders 4 times, these are answered otherwise, and always alike in the same place. Something of one call stays for the next one, so that every figure of this run may be one of the order. Look for a global that remembers, or…**
-    - The answer to `alder/baseline`, `birch/baseline`, `cedar/baseline` and `dogwood/baseline` depends on what the worker was asked before: of 4 inputs, each asked alone and in two orders 4 times, these are answered otherwise, and always alike in the same place. Something of one call stays for the next one, so that every figure of this run may be one of the order. Look for a global that remembers, or set `recycle_after: 1`
-    ");
+    assert!(said.stdout.contains("asked before"), "{}", said.stdout);
 
     let said = project.kelvin(&["doctor"]);
     let line = said
@@ -291,7 +292,10 @@ fn a_function_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes
         .lines()
         .find(|line| line.starts_with("warn     order"));
     let line = line.unwrap_or_else(|| panic!("{}", said.stdout));
-    insta::assert_snapshot!(line, @"warn     order        the answer to `alder`, `birch`, `cedar` and `dogwood` depends on what the worker was asked before: of 4 inputs, each asked alone and in two orders 4 times, these are answered otherwise, and always alike in the same place. Something of one call stays for the next one, so that every figure of this run may be one of the order. Look for a global that remembers, or set `recycle_after: 1`");
+    assert!(
+        line.contains("`alder`") && line.contains("asked before"),
+        "{line}"
+    );
 }
 
 /// Keeps its input in a global while it waits.
@@ -311,17 +315,21 @@ fn calls_that_change_each_other_at_the_same_time_are_told_by_name_and_never_pass
     let said = project.check();
     let told = project.notices("order_matters");
     assert_eq!(told.len(), 1, "{}", said.stdout);
-    insta::assert_snapshot!(told[0], @"the answer to `alder/baseline`, `birch/baseline`, `cedar/baseline` and `dogwood/baseline` depends on what the worker is asked at the same time: of 4 inputs, each asked alone, after others and together with them 4 times, these are answered otherwise together, and always alike apart. Something of one call reaches another one, so that every figure of this run may be one of the company. Look for a global that a call keeps across an `await`, or leave out `concurrency`");
+    for words in [
+        "`alder/baseline`",
+        "at the same time",
+        "across an `await`",
+        "`concurrency`",
+    ] {
+        assert!(told[0].contains(words), "{told:?}");
+    }
     project.kelvin(&["baseline", "save"]).expect(0);
     repository::branch(&project, "change", "");
     let said = project.kelvin(&["gate", "--format", "markdown"]);
     let verdict = project.json("kelvin/gate.json");
     assert_ne!(verdict["verdict"], json!("pass"), "{}", said.stdout);
     assert_eq!(verdict["reasons"][0]["code"], json!("order_matters"));
-    insta::assert_snapshot!(lines_with(&said.stdout, &["`alder/baseline`"]), @"
-    The answer to `alder/baseline`, `birch/baseline`, `cedar/baseline` and `dogwood/baseline` depends on what the worker is asked at the same time: of 4 inputs, each asked alone, after others and together with them 4 times, these are answered otherwise together, and always alike apart. Something of one call reaches another one, so that every figure of this run may be one of the company. Look for a gl…
-    - The answer to `alder/baseline`, `birch/baseline`, `cedar/baseline` and `dogwood/baseline` depends on what the worker is asked at the same time: of 4 inputs, each asked alone, after others and together with them 4 times, these are answered otherwise together, and always alike apart. Something of one call reaches another one, so that every figure of this run may be one of the company. Look for a global that a call keeps across an `await`, or leave out `concurrency`
-    ");
+    assert!(said.stdout.contains("at the same time"), "{}", said.stdout);
     // The same function is well where each process has one call at a time.
     configured(&project, "{python: \"app:decide\"}", "");
     project.check();
@@ -340,7 +348,13 @@ fn a_list_whose_answers_depend_on_its_other_inputs_is_told_by_name() {
     project.check();
     let told = project.notices("order_matters");
     assert_eq!(told.len(), 1);
-    insta::assert_snapshot!(told[0], @"the answer to `alder/baseline`, `birch/baseline` and `cedar/baseline` depends on what the worker is asked at the same time: of 4 inputs, each asked alone, after others and together with them 4 times, these are answered otherwise together, and always alike apart. Something of one call reaches another one, so that every figure of this run may be one of the company. Look for what one input of a list does to the answer to another one, or leave out `batch`");
+    for words in [
+        "`alder/baseline`",
+        "one input of a list",
+        "leave out `batch`",
+    ] {
+        assert!(told[0].contains(words), "{told:?}");
+    }
 }
 
 #[test]
@@ -414,7 +428,11 @@ fn a_scenario_is_refused_with_a_worker_before_anything_is_run() {
     );
     project.write("scenarios.jsonl", "{\"id\": \"one\", \"prompt\": \"go\"}\n");
     let said = project.kelvin(&["check"]).expect(1);
-    insta::assert_snapshot!(lines_with(&said.stderr, &["error: "]), @"error: only a command has a workspace of its own for a scenario, and invariants need one");
+    assert!(
+        said.stderr.contains("workspace of its own"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
@@ -506,13 +524,12 @@ fn a_function_that_wants_a_text_and_gets_a_record_is_told_how_to_get_the_field()
     );
     let said = project.kelvin(&["check"]).expect(2);
     let all = said.stdout + &said.stderr;
-    insta::assert_snapshot!(lines_with(&all, &["`text`", "`claim`"]), @"
-      attribute 'lower'; it got the whole input as `text`, an object with `id`,
-      `claim`; a parameter called `claim` gets that field alone
-      attribute 'lower'; it got the whole input as `text`, an object with `id`,
-      `claim`; a parameter called `claim` gets that field alone
-    The first failure, a, baseline: it answered with an error: AttributeError: 'dict' object has no attribute 'lower'; it got the whole input as `text`, an object with `id`, `claim`; a parameter called `claim` gets that field alone
-    ");
+    for words in [
+        "it got the whole input as `text`, an object with `id`, `claim`",
+        "a parameter called `claim` gets that field alone",
+    ] {
+        assert!(all.contains(words), "{words}: {all}");
+    }
     project.write("app.py", "def decide(claim):\n    return claim.lower()\n");
     project.kelvin(&["check"]).expect(0);
 }
