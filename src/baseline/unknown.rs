@@ -63,7 +63,7 @@ mod tests {
             .expect_err("it is one");
         assert!(Unknown::is_in(&error));
         let text = format!("{:#}", Unknown::Unreadable.mark(error));
-        assert_eq!(text, "failed to fetch: it could not be asked: timed out");
+        insta::assert_snapshot!(text, @"failed to fetch: it could not be asked: timed out");
     }
 
     #[test]

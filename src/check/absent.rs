@@ -182,6 +182,6 @@ mod tests {
             tried(Source::Branch, Some("no route")),
             tried(Source::Artifact, Some("403")),
         ];
-        assert_eq!(causes(&all), "tree and branch: no route; artifact: 403");
+        insta::assert_snapshot!(causes(&all), @"tree and branch: no route; artifact: 403");
     }
 }

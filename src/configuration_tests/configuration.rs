@@ -1,5 +1,6 @@
 //! A valid file, and a table of invalid files.
 
+use kelvin_fixtures::text::redacted;
 use proptest::prelude::*;
 
 use super::bad::{self, Bad, LEAST};
@@ -103,7 +104,10 @@ fn a_file_that_is_not_utf_8_is_refused_with_the_line() {
         shown.contains("not UTF-8") && shown.contains("line 2"),
         "{shown}"
     );
-    assert!(refusal(b"\xff\xfer\0u\0n\0").contains("save the file as UTF-8"));
+    insta::assert_snapshot!(redacted(&refusal(b"\xff\xfer\0u\0n\0")), @"
+    error: `[TEMP]/kelvin.yaml` is not UTF-8 text: byte 0, in line 1
+      help: save the file as UTF-8
+    ");
 }
 
 #[test]
@@ -121,11 +125,20 @@ fn a_file_that_is_not_there_or_a_folder_is_refused_with_what_to_do() {
         format!("{error:#}")
     };
     assert!(load_file("kelvin.yaml").contains("`kelvin init`"));
-    assert!(load_file("").contains("is a folder"));
+    insta::assert_snapshot!(redacted(&load_file("")), @"
+    `[TEMP]/` is a folder
+      help: name the file: `--config FOLDER/kelvin.yaml`
+    ");
     std::fs::write(folder.path().join("kelvin.yml"), LEAST).expect("written");
-    assert!(load_file("kelvin.yaml").contains("there is `"));
+    insta::assert_snapshot!(redacted(&load_file("kelvin.yaml")), @"
+    there is no file `[TEMP]/kelvin.yaml`
+      help: there is `[TEMP]/kelvin.yml`: rename it, or use `--config [TEMP]/kelvin.yml`
+    ");
     std::os::unix::fs::symlink("nowhere", folder.path().join("dangling")).expect("linked");
-    assert!(load_file("dangling").contains("there is no file"));
+    insta::assert_snapshot!(redacted(&load_file("dangling")), @"
+    there is no file `[TEMP]/dangling`
+      help: `kelvin init` writes one, and `--config FILE` names another
+    ");
 }
 
 #[test]

@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::{lines_with, redacted};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fall::MetricScale;
@@ -460,6 +461,6 @@ fn a_fall_in_the_middle_of_a_week_is_told_in_it_and_in_the_next_and_not_for_ever
     let summary = second_week(&two);
     assert_eq!(summary.configurations[0].suspected.len(), 1);
     let page = markdown::render_article(&article(&summary));
-    assert!(page.contains("the whole run may have fallen in"), "{page}");
+    insta::assert_snapshot!(redacted(&lines_with(&page, &["0.8750"])), @"- ⚠️ the whole run may have fallen in `toy.score` from 0.8750 (n 1) to 0.7000 (n 1), since [TIME] (`[HASH]`): too few runs tell it from noise");
     assert!(!page.contains("no mean fell"), "{page}");
 }

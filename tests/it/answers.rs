@@ -1,6 +1,7 @@
 //! What was answered then and now stands beside each other, in every probe, before any figure; and no more of it leaves
 //! the machine than is allowed.
 
+use kelvin_fixtures::text::lines_with;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -63,14 +64,8 @@ fn labels_that_are_exchanged_are_told_first_although_no_figure_moves() {
     let counts = ["same", "other", "gone", "new"].map(|key| answers[key].clone());
     assert_eq!(counts, [0, 8, 0, 0].map(|count| json!(count)), "{answers}");
     let lines = gate_of(&said);
-    assert_eq!(
-        lines[0],
-        "Gate         pass, 8 of 8 cases are answered otherwise"
-    );
-    assert_eq!(
-        lines[1],
-        "! `t00` is answered `feature` instead of `bug` (and 7 more cases)"
-    );
+    insta::assert_snapshot!(lines[0], @"Gate         pass, 8 of 8 cases are answered otherwise");
+    insta::assert_snapshot!(lines[1], @"! `t00` is answered `feature` instead of `bug` (and 7 more cases)");
     assert!(lines.contains(&"t01: feature → bug"), "{lines:?}");
     assert!(!said.stdout.contains("Nothing to do"), "{}", said.stdout);
     let comment = project.read("kelvin/gate.md");
@@ -84,11 +79,12 @@ fn labels_that_are_exchanged_are_told_first_although_no_figure_moves() {
             "**`t00` is answered *feature* instead of *bug* (and 7 more cases)**",
         ]
     );
-    assert!(comment.contains("| bug | feature |"), "{comment}");
-    assert!(
-        comment.contains("and 5 more answers, in `report.html`"),
-        "{comment}"
-    );
+    insta::assert_snapshot!(lines_with(&comment, &["`t00`", "`report.html`"]), @"
+    **`t00` is answered *feature* instead of *bug* (and 7 more cases)**
+    Look whether the other answers are right, first that of case `t00`. With labels of what is right, the gate would judge them itself.
+    | `t00`<br>Ticket 0 | bug | feature |
+    and 5 more answers, in `report.html`
+    ");
     let page = project.read("kelvin/report.html");
     for text in [
         "8 of 8 cases are answered otherwise",
@@ -156,14 +152,8 @@ fn other_answers_fail_where_the_same_are_asked_for_and_noise_does_not() {
         said.stdout
     );
     let lines = gate_of(&said);
-    assert_eq!(
-        lines[0],
-        "Gate         regression, 4 of 8 cases are answered otherwise"
-    );
-    assert_eq!(
-        lines[1],
-        "✗ `t00` is answered `crash` instead of `bug` (and 3 more cases)"
-    );
+    insta::assert_snapshot!(lines[0], @"Gate         regression, 4 of 8 cases are answered otherwise");
+    insta::assert_snapshot!(lines[1], @"✗ `t00` is answered `crash` instead of `bug` (and 3 more cases)");
     assert_eq!(judgement["reasons"][0]["code"], json!("other_answers"));
     project.write(
         "pipeline.sh",
@@ -191,10 +181,7 @@ fn the_same_answers_are_not_taken_for_granted_where_none_was_compared() {
         .iter()
         .find(|reason| reason["code"] == "other_answers");
     let text = reason.expect("it is told")["text"].to_string();
-    assert!(
-        text.contains("no answer of `evidence` was compared"),
-        "{text}"
-    );
+    insta::assert_snapshot!(text, @r#""no answer of `evidence` was compared with that of the base, and `gate.answers` asks for the same answers""#);
 }
 
 #[test]
@@ -223,10 +210,7 @@ fn a_pipeline_that_no_longer_answers_some_cases_says_how_many() {
     assert_eq!(judgement["answers"]["evidence"]["gone"], json!(1));
     assert_eq!(judgement["passed"], json!(false), "{}", said.stdout);
     let lines = gate_of(&said);
-    assert!(
-        lines[0].ends_with("1 case is answered no more"),
-        "{lines:?}"
-    );
+    insta::assert_snapshot!(lines[0], @"Gate         regression, 1 case is answered no more");
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn of_a_base_that_is_measured_here_it_is_known_whether_the_pipeline_changed() {
     assert_eq!(told(&project), "[]");
     project.write("pipeline.sh", &format!("{GROUNDED}\n# another text\n"));
     commit(&project, "another text");
-    assert!(told(&project).contains("the pipeline changed"));
+    insta::assert_snapshot!(told(&project), @r#"["the pipeline changed"]"#);
 }
 
 #[test]

@@ -27,8 +27,10 @@ fn a_project_without_a_configuration_is_told_what_to_do() {
     let project = Project::new(CONSTANT);
     std::fs::remove_file(project.path("kelvin.yaml")).expect("removed");
     let said = project.kelvin(&["check"]).expect(1);
-    assert!(said.stderr.contains("kelvin.yaml"), "{}", said.stderr);
-    assert!(said.stderr.contains("kelvin init"), "{}", said.stderr);
+    insta::assert_snapshot!(said.stderr, @"
+    error: there is no file `kelvin.yaml`
+      help: `kelvin init` writes one, and `--config FILE` names another
+    ");
 }
 
 #[test]

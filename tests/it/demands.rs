@@ -1,5 +1,6 @@
 //! Rules that need no baseline: each one that somebody wrote decides or is refused.
 
+use kelvin_fixtures::text::lines_with;
 use serde_json::{Value, json};
 
 use crate::project::{CONSTANT, GROUNDED, Project};
@@ -59,14 +60,14 @@ fn a_rule_for_a_metric_that_there_is_not_is_refused_with_the_nearest_name() {
     let judgement = gated(&project, misspelt, 3);
     assert_eq!(judgement["verdict"], json!("unmeasured"), "{judgement}");
     let told = reasons(&judgement);
-    assert!(
-        told.contains("did you mean `evidence.following.rule`"),
-        "{told}"
-    );
+    insta::assert_snapshot!(lines_with(&told, &["`evidence.following.rule`"]), @r#"[{"code":"edits_rules","effect":"warn","text":"this change edits the gate: metrics.evidence.following.rules.min unset → 0.1"},{"code":"metric","effect":"fail","metric":"evidence.following.rules","text":"`evidence.following.rules` has a rule under `gate: metrics:`, and there is no such metric; did you mean `evidence.following.rule`?"},{"code":"metric","effect":null,"metric":"evidence.failure_rate","text":"`evidence.failure_rate` did not change: every value is the same on both sides"},{"code":"metric","effect":null,"metric":"evidence.following.rule","text":"`rule` is followed: 12 of 12 swaps of it move the decision, as on the base"},{"code":"metric","effect":null,"metric":"evidence.invariance","text":"`evidence.invariance` did not change: every value is the same on both sides"}]"#);
     let shown = "gate: {metrics: {evidence.sensitivity: {policy: info, min: 0.9}}}\n";
     project.config(shown);
     let said = project.kelvin(&["lint"]).expect(1);
-    assert!(said.stdout.contains("decides nothing"), "{}", said.stdout);
+    insta::assert_snapshot!(lines_with(&said.stdout, &["`min`"]), @"
+    error: `min` of `evidence.sensitivity` decides nothing under `policy: info`
+      = help: write `policy: gate`, or leave `min` out
+    ");
     gated(
         &project,
         "gate: {metrics: {evidence.invariance: {min: 0.1}}}\n",

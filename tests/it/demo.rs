@@ -92,11 +92,10 @@ fn it_makes_the_folder_that_it_is_told_and_touches_none_that_is_there() {
     );
     std::fs::create_dir(folder.path().join("mine")).expect("made");
     let said = demo(folder.path(), &["mine"]).expect(1);
-    assert!(
-        said.stderr.contains("`mine` is there already"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"
+    error: `mine` is there already
+      help: name a folder that is not there yet, or none
+    ");
     assert_eq!(
         std::fs::read_dir(folder.path().join("mine"))
             .expect("there")

@@ -58,20 +58,34 @@ fn a_gate_takes_no_more_than_was_forecast() {
 #[test]
 fn a_price_that_is_none_is_refused() {
     let project = Project::new(GROUNDED);
-    for (arguments, what) in [
-        (
-            &["check", "--forecast", "--usd-per-call", "-1"][..],
-            "unexpected argument",
-        ),
-        (
-            &["check", "--forecast", "--usd-per-call", "nan"],
-            "must be a number from 0",
-        ),
-        (&["check", "--usd-per-call", "1"], "--forecast"),
-        (&["gate", "--forecast"], "nothing to gate"),
+    let mut told = Vec::new();
+    for arguments in [
+        &["check", "--forecast", "--usd-per-call", "-1"][..],
+        &["check", "--forecast", "--usd-per-call", "nan"],
+        &["check", "--usd-per-call", "1"],
+        &["gate", "--forecast"],
     ] {
         let said = project.kelvin(arguments);
         assert_ne!(said.code, Some(0));
-        assert!(said.stderr.contains(what), "{}", said.stderr);
+        told.push(said.stderr.to_string());
     }
+    insta::assert_snapshot!(told.join("\n"), @"
+    error: unexpected argument '-1' found
+
+    Usage: kelvin check [OPTIONS]
+
+    For more information, try '--help'.
+
+    error: `--usd-per-call` must be a number from 0
+      help: such as 0.002
+
+    error: the following required arguments were not provided:
+      --forecast
+
+    Usage: kelvin check --forecast --usd-per-call <USD>
+
+    For more information, try '--help'.
+
+    error: there is nothing to gate in a dry run
+    ");
 }

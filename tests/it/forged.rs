@@ -1,6 +1,7 @@
 //! Reports on the branch of reports that are not what they say they are, and honest ones that cannot be held
 //! against their commit.
 
+use kelvin_fixtures::text::redacted;
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Command, Stdio};
@@ -126,22 +127,15 @@ fn a_report_that_is_not_that_of_its_commit_is_no_baseline() {
         }
     }
     git(project.root(), &["checkout", "--quiet", "--force", "worse"]);
-    for (name, report, says) in [
-        ("its own", &own, "says that it is of"),
-        ("its own, renamed", &renamed, "which has other code"),
-        ("that of other code", &other, "which has other code"),
-        ("fewer cases", &fewer, "which has other cases"),
-        ("weaker settings", &weaker, "which has other settings"),
-        (
-            "lowered",
-            &lowered,
-            "has figures that its own records do not give",
-        ),
-        (
-            "lowered in pairs",
-            &paired,
-            "has figures that its own records do not give",
-        ),
+    let mut told = Vec::new();
+    for (name, report) in [
+        ("its own", &own),
+        ("its own, renamed", &renamed),
+        ("that of other code", &other),
+        ("fewer cases", &fewer),
+        ("weaker settings", &weaker),
+        ("lowered", &lowered),
+        ("lowered in pairs", &paired),
     ] {
         forge(&project, &base, report);
         let said = project.kelvin(&["gate"]).expect(3);
@@ -152,9 +146,18 @@ fn a_report_that_is_not_that_of_its_commit_is_no_baseline() {
             "{name}"
         );
         let why = judgement["reasons"][0]["text"].as_str().expect("a text");
-        assert!(why.contains(says), "{name}: {why}");
+        told.push(why.to_string());
         assert!(why.contains("check who may push"), "{name}: {why}");
     }
+    insta::assert_snapshot!(redacted(&told.join("\n")), @"
+    whether there is a baseline is not known, so nothing was compared: branch: the report of [HASH] on `kelvin-reports` says that it is of [HASH]; check who may push to that branch, and replace the report by running the job of that commit again
+    whether there is a baseline is not known, so nothing was compared: branch: the report of [HASH] on `kelvin-reports` is not of that commit, which has other code; check who may push to that branch, and replace the report by running the job of that commit again
+    whether there is a baseline is not known, so nothing was compared: branch: the report of [HASH] on `kelvin-reports` is not of that commit, which has other code; check who may push to that branch, and replace the report by running the job of that commit again
+    whether there is a baseline is not known, so nothing was compared: branch: the report of [HASH] on `kelvin-reports` is not of that commit, which has other cases; check who may push to that branch, and replace the report by running the job of that commit again
+    whether there is a baseline is not known, so nothing was compared: branch: the report of [HASH] on `kelvin-reports` is not of that commit, which has other settings; check who may push to that branch, and replace the report by running the job of that commit again
+    whether there is a baseline is not known, so nothing was compared: branch: the report of [HASH] on `kelvin-reports` has figures that its own records do not give; check who may push to that branch, and replace the report by running the job of that commit again
+    whether there is a baseline is not known, so nothing was compared: branch: the report of [HASH] on `kelvin-reports` has figures that its own records do not give; check who may push to that branch, and replace the report by running the job of that commit again
+    ");
     forge(&project, &base, &honest);
     let said = project.kelvin(&["gate"]).expect(3);
     assert_eq!(verdict(&project, &said)["verdict"], json!("regression"));

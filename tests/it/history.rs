@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::{lines_with, redacted};
 use std::fs;
 
 use serde_json::Value;
@@ -17,7 +18,10 @@ fn runs(project: &Project) -> Vec<Value> {
 fn every_check_is_recorded_and_listed_and_two_runs_need_no_files_to_be_compared() {
     let project = Project::new(GROUNDED);
     let said = project.kelvin(&["history"]).expect(0);
-    assert!(said.stdout.contains("no run was recorded yet"));
+    insta::assert_snapshot!(said.stdout, @"
+    no run was recorded yet
+    next: kelvin check
+    ");
     assert!(!project.path(".kelvin").exists());
     project.check();
     project.write("pipeline.sh", CONSTANT);
@@ -77,7 +81,10 @@ fn the_figures_of_a_run_are_made_again_from_its_items() {
     assert_eq!(again["changed"], serde_json::json!({}));
     assert_eq!(again["distances"], true);
     let said = project.kelvin(&["rescore", "figures", "ffff"]).expect(1);
-    assert!(said.stderr.contains("has no run `ffff`"), "{}", said.stderr);
+    insta::assert_snapshot!(redacted(&said.stderr), @"
+    error: the history `[TEMP]/project/.kelvin/history.db` has no run `ffff`
+      help: `kelvin history` lists them
+    ");
 }
 
 #[test]
@@ -110,17 +117,13 @@ fn a_history_that_cannot_be_written_fails_no_check() {
     let project = Project::new(GROUNDED);
     project.write(FILE, "something else");
     let said = project.check();
-    assert!(
-        said.stderr
-            .contains("notice: this run is not in the history")
-    );
+    insta::assert_snapshot!(redacted(&lines_with(&said.stderr, &["notice: "])), @"notice: this run is not in the history: `[TEMP]/project/.kelvin/history.db` is no history of kelvin");
     assert_eq!(project.read(FILE), "something else");
     let said = project.kelvin(&["history"]).expect(1);
-    assert!(
-        said.stderr.contains("is no history of kelvin"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(redacted(&said.stderr), @"
+    error: `[TEMP]/project/.kelvin/history.db` is no history of kelvin
+      help: move it away; the next check makes a new one
+    ");
 }
 
 #[test]
@@ -180,11 +183,7 @@ fn a_history_of_a_newer_version_is_refused_and_left_byte_for_byte() {
     fs::write(project.path(FILE), &bytes).expect("written");
     let before = project.files(".kelvin");
     let said = project.check();
-    assert!(
-        said.stderr.contains("newer kelvin (version 9"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(redacted(&lines_with(&said.stderr, &["notice: "])), @"notice: this run is not in the history: the history `[TEMP]/project/.kelvin/history.db` was written by a newer kelvin (version 9, this one knows up to 4) and is left as it is");
     for arguments in [
         &["history"][..],
         &["compare", "latest", "previous"],
@@ -257,15 +256,10 @@ fn revisions_are_compared_by_the_report_in_their_tree_or_on_the_branch() {
     let judgement: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
     assert_eq!(judgement["base"]["source"], "tree");
     let said = project.kelvin(&["compare", "HEAD~1", "main"]).expect(1);
-    assert!(
-        said.stderr
-            .contains("the revision `HEAD~1` has no report: tree: it has no")
-            && said
-                .stderr
-                .contains("branch: the branch `kelvin-reports` has no report of"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"
+    error: the revision `HEAD~1` has no report: tree: it has no `.kelvin/baseline.json`; branch: the branch `kelvin-reports` has no report of `kelvin` for this commit
+      help: `kelvin baseline save` keeps one for each commit that it runs on
+    ");
 }
 
 #[test]
@@ -275,12 +269,10 @@ fn an_argument_of_several_meanings_or_none_says_how_to_name_it() {
     save(&project);
     project.write("main", &project.read("kelvin/report.json"));
     let said = project.kelvin(&["compare", "main", "latest"]).expect(1);
-    assert!(
-        said.stderr.contains("`file:main` for the file")
-            && said.stderr.contains("`rev:main` for the commit"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(redacted(&said.stderr), @"
+    error: `main` has more than one meaning
+      help: say which: `file:main` for the file, or `rev:main` for the commit [HASH]
+    ");
     project
         .kelvin(&["compare", "file:main", "rev:main"])
         .expect(0);
@@ -294,9 +286,10 @@ fn an_argument_of_several_meanings_or_none_says_how_to_name_it() {
     let said = project
         .kelvin(&["compare", "nowhere", "rev:main"])
         .expect(1);
-    for part in ["no such file", "the history has no such run", "no revision"] {
-        assert!(said.stderr.contains(part), "{}", said.stderr);
-    }
+    insta::assert_snapshot!(said.stderr, @"
+    error: there is no report `nowhere`: there is no such file; the history has no such run; it is no revision (revspec 'nowhere' not found)
+      help: name a report file, the file of an evaluator, a run of `kelvin history` (or `latest`, `previous`), or a git revision
+    ");
 }
 
 #[test]
@@ -389,11 +382,7 @@ fn every_run_has_its_value_verdict_cost_and_change_on_a_page_also_from_the_branc
     );
     let worse = rows.iter().find(|row| row.contains("<q>regression</q>"));
     let worse = worse.expect("the newest run was judged");
-    assert!(worse.contains("the code of the pipeline"), "{worse}");
-    assert!(
-        worse.contains("is worse in") && worse.contains(": 1.0000 → 0.0000"),
-        "{worse}"
-    );
+    insta::assert_snapshot!(redacted(&worse), @r#"<th scope="row">[HASH]</th><td>[TIME]</td><td><code>evidence.invariance</code> 1.0000, <code>evidence.sensitivity</code> 0.0000, <code>evidence.failure_rate</code> 0.0000, <code>evidence.kelvin_score</code> 1.0000</td><td><q>regression</q></td><td>104 calls, 0 from the cache, [SECONDS] s</td><td>the code of the pipeline; <code>alder</code> is worse in <code>evidence.sensitivity</code>: 1.0000 → 0.0000, <code>birch</code> is worse in <code>evidence.sensitivity</code>: 1.0000 → 0.0000, <code>cedar</code> is worse in <code>evidence.sensitivity</code>: 1.0000 → 0.0000, and 5 more</td>"#);
     assert!(
         rows.iter()
             .any(|row| row.contains("v1.0.0") && row.contains("not judged"))
@@ -416,11 +405,10 @@ fn every_run_has_its_value_verdict_cost_and_change_on_a_page_also_from_the_branc
         &["history", "--format", "markdown"],
     )
     .expect(0);
-    assert!(
-        said.stdout.contains("1 run, the newest was not judged"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["`kelvin`"]), @"
+    - ⚠️ `kelvin`: 1 run, the newest was not judged
+    ## `kelvin`
+    ");
     assert!(
         said.stdout.contains("| 2026-") || said.stdout.contains(" | 20"),
         "{}",
@@ -431,22 +419,27 @@ fn every_run_has_its_value_verdict_cost_and_change_on_a_page_also_from_the_branc
 #[test]
 fn what_has_no_use_in_a_list_or_on_a_page_is_refused() {
     let project = Project::new(GROUNDED);
-    for (arguments, what) in [
-        (
-            &["history", "--name", "kelvin"][..],
-            "choose what a page shows",
-        ),
-        (&["history", "--metric", "x"], "choose what a page shows"),
-        (
-            &["history", "--format", "html", "--last", "3"],
-            "no use for `--last`",
-        ),
-        (
-            &["history", "--format", "html", "--metric", "x"],
-            "no run has the metric `x`",
-        ),
+    let mut told = Vec::new();
+    for arguments in [
+        &["history", "--name", "kelvin"][..],
+        &["history", "--metric", "x"],
+        &["history", "--format", "html", "--last", "3"],
+        &["history", "--format", "html", "--metric", "x"],
     ] {
         let said = project.kelvin(arguments).expect(1);
-        assert!(said.stderr.contains(what), "{}", said.stderr);
+        told.push(said.stderr.to_string());
     }
+    insta::assert_snapshot!(told.join("\n"), @"
+    error: `--name` and `--metric` choose what a page shows
+      help: add `--format html` or `--format markdown`, or leave them out
+
+    error: `--name` and `--metric` choose what a page shows
+      help: add `--format html` or `--format markdown`, or leave them out
+
+    error: a page has no use for `--last` and `--all`
+      help: leave them out; `--metric ID` shows a further metric
+
+    error: no run has the metric `x`
+      help: no run was found at all
+    ");
 }

@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::lines_with;
 use std::fs;
 use std::process::Command;
 use std::thread::sleep;
@@ -198,17 +199,13 @@ fn a_base_is_not_measured_by_the_service_of_its_change() {
     let all = format!("{}{verdict}", said.stdout);
     assert!(all.contains("the same service answers for both"), "{all}");
     let said = project.kelvin(&["lint"]);
-    assert!(
-        said.stdout.contains("the same service answers for both"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(said.stdout, @"
+    note: the base cannot be measured beside the change: without `start` under `run.http`, the same service answers for both. Name the command that starts it in `start`, or compare with a stored report (`baseline.compute: false`)
+    kelvin.yaml: nothing is wrong with it; read: 4 cases
+    next: kelvin check
+    ");
     let said = project.kelvin(&["doctor"]);
-    assert!(
-        said.stdout.contains("the same service answers for both"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["`start`"]), @"warn     service      the base cannot be measured beside the change: without `start` under `run.http`, the same service answers for both. Name the command that starts it in `start`, or compare with a stored report (`baseline.compute: false`)");
 }
 
 #[test]
@@ -225,10 +222,7 @@ fn a_service_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes(
     let said = project.check();
     let told = project.notices("order_matters");
     assert_eq!(told.len(), 1, "{}", said.stdout);
-    assert!(
-        told[0].contains("`alder/baseline`") && told[0].contains("the service was asked"),
-        "{told:?}"
-    );
+    insta::assert_snapshot!(told[0], @"the answer to `alder/baseline`, `birch/baseline`, `cedar/baseline` and `dogwood/baseline` depends on what the service was asked before: of 4 inputs, each asked alone and in two orders 4 times, these are answered otherwise, and always alike in the same place. Something of one call stays for the next one, so that every figure of this run may be one of the order. Look for what it keeps from one request to the next");
     assert!(!told[0].contains("recycle_after"), "{told:?}");
     project.kelvin(&["baseline", "save"]).expect(0);
     repository::branch(&project, "change", "");
@@ -260,17 +254,14 @@ fn a_running_service_that_remembers_the_last_request_is_told_and_one_with_more_i
         "{:?}",
         project.json("kelvin/report.json")["notices"]
     );
-    assert!(told[0].contains("the service was asked before"), "{told:?}");
+    insta::assert_snapshot!(told[0], @"the answer to `cedar/baseline` and `dogwood/baseline` depends on what the service was asked before: of 4 inputs, each asked alone and in two orders 4 times, these are answered otherwise, and always alike in the same place. Something of one call stays for the next one, so that every figure of this run may be one of the order. Look for what it keeps from one request to the next");
 
     let counting = Faults::start(|number, _| answers(&json!({ "decision": number })));
     let project = with_server(&counting, "");
     project.check();
     let told = project.notices("order_unknown");
     assert_eq!(told.len(), 1);
-    assert!(
-        told[0].contains("a service that remembers more"),
-        "{told:?}"
-    );
+    insta::assert_snapshot!(told[0], @"whether the answers of a service depend on the order of the inputs was not found out: those to `alder/baseline`, `birch/baseline`, `cedar/baseline` and `dogwood/baseline` vary from one time to the next in the same order too: chance makes answers vary, and so does a service that remembers more than the last request; with `run.http.start` each order is asked of a service of its own, which tells the two apart");
 }
 
 #[test]
@@ -492,10 +483,7 @@ fn the_doctor_says_whether_the_address_answers() {
         .lines()
         .find(|line| line.starts_with("missing  service"));
     let line = line.unwrap_or_else(|| panic!("{}", said.stdout));
-    assert!(
-        line.contains("exit code 1") && line.contains("no model here"),
-        "{line}"
-    );
+    insta::assert_snapshot!(line, @"missing  service      the service of `run.http.start` (`python3 -S app.py`) was not ready: it ended with exit code 1 before it accepted a connection; it printed: no model here");
 }
 
 #[test]
@@ -603,11 +591,7 @@ fn a_configuration_that_cannot_work_is_told_with_its_line_before_anything_is_ask
     );
     project.write("scenarios.jsonl", "{\"id\": \"one\", \"prompt\": \"go\"}\n");
     let said = project.kelvin(&["check"]).expect(1);
-    assert!(
-        said.stderr.contains("workspace of its own"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(lines_with(&said.stderr, &["error: "]), @"error: only a command has a workspace of its own for a scenario, and invariants need one");
 }
 
 #[test]

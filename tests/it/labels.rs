@@ -1,6 +1,7 @@
 //! Labels of cases: a classifier of tickets whose right answers are known, and changes of which it is known whether
 //! they are worse.
 
+use kelvin_fixtures::text::lines_with;
 use std::fs;
 
 use serde_json::{Value, json};
@@ -187,10 +188,7 @@ fn without_labels_other_answers_are_told_first_with_the_pairs() {
     let gate = words(&said);
     let gate = gate.split(" Gate ").nth(1).expect("a verdict");
     let line: String = gate.chars().take(80).collect();
-    assert!(
-        line.contains("8 of 16 cases are answered otherwise"),
-        "{gate}"
-    );
+    insta::assert_snapshot!(line, @"inconclusive, passes, 8 of 16 cases are answered otherwise ! `t001` now stays at");
     let answers = judgement["answers"]["evidence"]["answers"].as_array();
     let mut answers = answers.into_iter().flatten();
     let first = answers.find(|answer| answer["item"] == "t000");
@@ -208,7 +206,7 @@ fn one_labelled_case_that_breaks_is_red_and_one_without_a_label_is_told() {
     let settings = "gate: {max_drop: 0.1}\n";
     let tickets = Tickets::new(&script(""), Some(&but_two), settings);
     let page = tickets.project.read("kelvin/report.md");
-    assert!(page.contains("15 of 16 cases have a label"), "{page}");
+    insta::assert_snapshot!(kelvin_fixtures::text::redacted(&lines_with(&page, &["15 of 16"])), @"16 cases, 32 variants, 15 of 16 cases have a label, 48 invocations, [SECONDS] s.");
     let breaks = |at: usize| {
         script(&format!(
             "case $text in *\"number {at},\"*) answer=other;; esac\n"
@@ -508,11 +506,7 @@ fn the_table_of_the_page_is_read_as_it_stands_there() {
     let project = plain(&script(""), "cases");
     project.write("cases/expected.csv", block);
     let said = project.check();
-    assert!(
-        said.stdout.contains("3 of 16 cases have a label"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["3 of 16"]), @"kelvin check: 16 cases, 16 variants, 3 of 16 cases have a label, 32 invocations,");
     assert_eq!(project.figure("agrees_with_labels"), json!(1.0));
     project.kelvin(&["lint"]).expect(0);
 }
@@ -569,59 +563,87 @@ fn no_label_reaches_the_pipeline() {
 #[test]
 fn labels_that_cannot_be_read_are_refused_with_the_line_and_what_to_do() {
     let project = Project::new(&script(""));
-    for (table, told, help) in [
-        ("", "the first line is ``", "let it be `case,expected`"),
-        (
-            "id,label\nalder,a\n",
-            "the first line is `id,label`",
-            "`case,expected`",
-        ),
-        (
-            "case,expected\nalder,\n",
-            "cases/expected.csv:2: the label of `alder` is empty",
-            "take the row out",
-        ),
-        (
-            "case,expected\nelm,a\n",
-            "cases/expected.csv:2: no case is called `elm`",
-            "without `.md`",
-        ),
-        (
-            "case,expected\nalder,a\nbirch,b\nalder,b\n",
-            "cases/expected.csv:4: `alder` is labelled otherwise in cases/expected.csv:2",
-            "keep one row",
-        ),
-        (
-            "case,expected\nalder,a\nalder,a\n",
-            "cases/expected.csv:3: `alder` is labelled in cases/expected.csv:2 already",
-            "keep one row",
-        ),
-        (
-            "case,expected\n,a\n",
-            "cases/expected.csv:2: this row names no case",
-            "write the name",
-        ),
-        (
-            "case,expected\nalder,a,b\n",
-            "cases/expected.csv:2: this row has 3 cells",
-            "between quotes",
-        ),
-        (
-            "case,expected\nalder,\"a\nbirch,b\n",
-            "is never closed",
-            "close it",
-        ),
-        (
-            "case,expected\nal\u{1b}[31mder,a\n",
-            "no case is called `al\\u{1b}[31mder`",
-            "without `.md`",
-        ),
+    let mut texts = Vec::new();
+    let mut all_told = Vec::new();
+    for table in [
+        "",
+        "id,label\nalder,a\n",
+        "case,expected\nalder,\n",
+        "case,expected\nelm,a\n",
+        "case,expected\nalder,a\nbirch,b\nalder,b\n",
+        "case,expected\nalder,a\nalder,a\n",
+        "case,expected\n,a\n",
+        "case,expected\nalder,a,b\n",
+        "case,expected\nalder,\"a\nbirch,b\n",
+        "case,expected\nal\u{1b}[31mder,a\n",
     ] {
         project.write("cases/expected.csv", table);
         let said = project.kelvin(&["check"]).expect(1);
-        assert!(said.stderr.contains(told), "{table:?}: {}", said.stderr);
-        assert!(said.stderr.contains(help), "{table:?}: {}", said.stderr);
+        texts.push(said.stderr.to_string());
+        all_told.push(said.stderr.to_string());
     }
+    insta::assert_snapshot!(all_told.join("\n"), @r#"
+    error: cases/expected.csv:1: the first line is ``, and does not name the columns `case` and `expected`, each once
+      help: let it be `case,expected`; give the file another name if it has no labels for these cases
+
+    error: cases/expected.csv:1: the first line is `id,label`, and does not name the columns `case` and `expected`, each once
+      help: let it be `case,expected`; give the file another name if it has no labels for these cases
+
+    error: cases/expected.csv:2: the label of `alder` is empty
+      help: take the row out where nobody knows the answer; an empty text is written as `""""""`
+
+    error: cases/expected.csv:2: no case is called `elm`
+      help: name a case by its file without `.md`, or take the row out
+
+    error: cases/expected.csv:4: `alder` is labelled otherwise in cases/expected.csv:2
+      help: keep one row for each case
+
+    error: cases/expected.csv:3: `alder` is labelled in cases/expected.csv:2 already
+      help: keep one row for each case
+
+    error: cases/expected.csv:2: this row names no case
+      help: write the name of its file without `.md`
+
+    error: cases/expected.csv:2: this row has 3 cells, and the first line has 2
+      help: put a cell with a comma, a quote or a line end between quotes
+
+    error: cases/expected.csv:2: a quote that opens in this row or before it is never closed
+      help: close it; a quote within a cell is written as two, and the cell stands between quotes
+
+    error: cases/expected.csv:2: no case is called `al\u{1b}[31mder`
+      help: name a case by its file without `.md`, or take the row out
+    "#);
+    insta::assert_snapshot!(texts.join("\n"), @r#"
+    error: cases/expected.csv:1: the first line is ``, and does not name the columns `case` and `expected`, each once
+      help: let it be `case,expected`; give the file another name if it has no labels for these cases
+
+    error: cases/expected.csv:1: the first line is `id,label`, and does not name the columns `case` and `expected`, each once
+      help: let it be `case,expected`; give the file another name if it has no labels for these cases
+
+    error: cases/expected.csv:2: the label of `alder` is empty
+      help: take the row out where nobody knows the answer; an empty text is written as `""""""`
+
+    error: cases/expected.csv:2: no case is called `elm`
+      help: name a case by its file without `.md`, or take the row out
+
+    error: cases/expected.csv:4: `alder` is labelled otherwise in cases/expected.csv:2
+      help: keep one row for each case
+
+    error: cases/expected.csv:3: `alder` is labelled in cases/expected.csv:2 already
+      help: keep one row for each case
+
+    error: cases/expected.csv:2: this row names no case
+      help: write the name of its file without `.md`
+
+    error: cases/expected.csv:2: this row has 3 cells, and the first line has 2
+      help: put a cell with a comma, a quote or a line end between quotes
+
+    error: cases/expected.csv:2: a quote that opens in this row or before it is never closed
+      help: close it; a quote within a cell is written as two, and the cell stands between quotes
+
+    error: cases/expected.csv:2: no case is called `al\u{1b}[31mder`
+      help: name a case by its file without `.md`, or take the row out
+    "#);
     // All are told at once.
     project.write("cases/expected.csv", "case,expected\nelm,a\nash,b\n");
     let said = project.kelvin(&["check"]).expect(1);

@@ -1,6 +1,7 @@
 //! `--resume` keeps what was paid for: what the pipeline itself leaves in the repository voids nothing, and what
 //! somebody edits does.
 
+use kelvin_fixtures::text::lines_with;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -128,7 +129,7 @@ fn data_that_is_new_later_than_the_first_call_is_no_file_of_the_pipeline() {
             || said.stderr.contains("changed while it ran")
     );
     let notices = project.json("kelvin/report.json")["notices"].to_string();
-    assert!(notices.contains("`late.json` is new"), "{notices}");
+    insta::assert_snapshot!(lines_with(&notices, &["`late.json`"]), @r#"[{"code":"changed","text":"the code of the pipeline changed while it ran, so it is not known which code gave which answer, and nothing of this run is kept: `late.json` is new. Run it again and leave the files alone until it ends. Files that the pipeline writes itself do not count as code if `.gitignore` lists them, or if `fingerprint` names the files of the code"},{"code":"unmeasured","text":"evidence.failure_rate was not measured: the code of the pipeline changed while it ran"},{"code":"unmeasured","text":"evidence.following.rule was not measured: the code of the pipeline changed while it ran"},{"code":"unmeasured","text":"evidence.invariance was not measured: the code of the pipeline changed while it ran"}]"#);
 }
 
 /// Runs the command after `next: ` in a shell that finds the binary, as a person would paste it.
@@ -205,11 +206,7 @@ fn an_edit_of_code_is_never_proposed_for_gitignore() {
     commit(&project, "base");
     project.write("helper.py", "1\n");
     let said = project.kelvin(&["check"]).expect(2);
-    assert!(
-        said.stdout.contains("next: kelvin check\n"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["next: "]), @"next: kelvin check");
 }
 
 #[test]
@@ -264,11 +261,6 @@ fn init_says_where_a_run_changes_what_git_tracks() {
     let said = project
         .kelvin(&["init", "--yes", run, "--governing-type=rule"])
         .expect(0);
-    assert!(
-        said.stdout.contains("`index.json` was written to")
-            && said.stdout.contains("`fingerprint`"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["`index.json`"]), @"Git tracks what the run has changed: `index.json` was written to. A check during which the code changes has no figures; let the pipeline write elsewhere, or name the files of its code under `fingerprint`.");
     assert!(!project.read(".gitignore").contains("index.json"));
 }

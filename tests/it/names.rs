@@ -1,5 +1,6 @@
 //! Whose baseline it is: several configurations in one repository, and several jobs of one run.
 
+use kelvin_fixtures::text::{lines_with, redacted};
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
@@ -48,7 +49,7 @@ fn a_new_configuration_of_a_monorepo_is_not_judged_against_the_report_of_another
     let judgement = gate(&project, "triage/kelvin.yaml");
     assert_eq!(judgement["verdict"], json!("no_baseline"));
     let tried = judgement["tried"].to_string();
-    assert!(tried.contains("same items and settings"), "{tried}");
+    insta::assert_snapshot!(redacted(&tried), @r#"[{"source":"tree","why":"commit [HASH] has no `triage/.kelvin/baseline.json`"},{"source":"branch","why":"the branch `kelvin-reports` has no report of `triage-kelvin~[HASH]`, and none of a configuration with the same items and settings that was removed or renamed"},{"source":"compute","why":"measuring the base commit is off; `baseline.compute: true` turns it on"}]"#);
     // The one that was there keeps its own.
     assert_eq!(gate(&project, "kelvin.yaml")["verdict"], json!("pass"));
 }
@@ -92,19 +93,18 @@ fn a_rename_within_the_file_is_followed_and_told() {
     let said = project.kelvin(&["gate", "--rerun"]).expect(3);
     let judgement = verdict(&project, &said);
     assert_eq!(judgement["verdict"], json!("regression"));
-    assert!(
-        said.stdout
-            .contains("edits the name: name unset → harmless"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["! "]), @"  ! this change edits the name: name unset → harmless");
     // With other settings as well it is nobody's, but for what the settings of the base say.
     project.config("name: harmless\nseed: 3\n");
     let said = project.kelvin(&["gate", "--rerun"]).expect(3);
     let judgement = verdict(&project, &said);
     assert_eq!(judgement["verdict"], json!("regression"));
     assert_eq!(judgement["reasons"][0]["code"], json!("measured_as_base"));
-    assert!(said.stdout.contains("edits the name"), "{}", said.stdout);
+    insta::assert_snapshot!(lines_with(&said.stdout, &["! "]), @"
+      ! this change edits what is measured; measured with the settings of the base
+      ! this change edits the name: name unset → harmless
+      ! this change edits what is measured: seed 0 → 3
+    ");
 }
 
 /// A push to `main`, with the jobs of a matrix.
@@ -222,14 +222,10 @@ fn two_jobs_of_one_run_with_one_name_are_an_error_and_the_first_one_keeps_its_ba
     );
     let said = two.run(None, "1").expect(1);
     let told = format!("{}{}", said.stdout, said.stderr);
-    assert!(
-        told.contains("two jobs of this run write under one name"),
-        "{told}"
-    );
-    assert!(
-        told.contains("::error") && told.contains("matrix.model"),
-        "{told}"
-    );
+    insta::assert_snapshot!(lines_with(&told, &["`name`"]), @"
+    ::error title=Kelvin::two jobs of this run write under one name: another job of this run has kept its report in this place help: give each job a name of its own with the input `name`, such as `name: kelvin-${{ matrix.model }}`; with one name, each would be compared with the other
+      help: give each job a name of its own with the input `name`, such as `name: kelvin-${{ matrix.model }}`; with one name, each would be compared with the other
+    ");
     assert_eq!(push.kept(), kept);
     let now = git(
         push.project.root(),

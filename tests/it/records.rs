@@ -1,6 +1,7 @@
 //! Cases that are records: pipelines of which it is known what they go by, on the same evidence as Markdown files and as
 //! JSON lines, and on lists of which they read a part.
 
+use kelvin_fixtures::text::lines_with;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -286,43 +287,72 @@ fn lint_tells_the_units_of_records_and_what_is_wrong_with_its_place() {
     lines += "{\"id\": \"q9\", \"question\": 1, \"passages\": [{\"text\": {}}]}\n{\"id\": \"q1\"\n";
     project.write("cases.jsonl", &lines);
     let said = project.kelvin(&["lint"]).expect(1);
-    for told in [
-        "cases.jsonl:5",
-        "element 1 of `/passages/*/text` has an object where a text is looked for; it has `text`",
-        "cases.jsonl:6",
-        "not JSON: EOF while parsing an object",
-    ] {
-        assert!(said.stdout.contains(told), "{told}: {}", said.stdout);
-    }
-    for (config, told) in [
-        (
-            "cases: cases\nrecords: {id: id}",
-            "`records` has no effect: `cases: cases` is no file of records",
-        ),
-        (
-            "cases: cases.jsonl\nrecords: {units: {a: 'passages[]'}}",
-            "write `passages`: an array is one unit an element",
-        ),
-        (
-            "cases: cases.jsonl\nrecords: {units: {a: 'x/*'}}",
-            "write `/x/*`: `*` stands in pointers only",
-        ),
-        (
-            "cases: cases.jsonl\nrecords: {units: {A: x, a: y}}",
-            "`A` and `a` are the same type `a`",
-        ),
-        (
-            "cases: none.jsonl",
-            "the file of the cases, `none.jsonl`, does not exist",
-        ),
+    insta::assert_snapshot!(lines_with(&said.stdout, &["`/passages/*/text`", "cases.jsonl"]), @"
+    - cases.jsonl:5: element 1 of `/passages/*/text` has an object where a text is looked for; it has `text`
+      help: name the text of each element with a JSON pointer such as `/passages/*/text`, and leave out elements without one
+    - cases.jsonl:6: not JSON: EOF while parsing an object, in column 11 of the record
+    ");
+    let mut texts = Vec::new();
+    for config in [
+        "cases: cases\nrecords: {id: id}",
+        "cases: cases.jsonl\nrecords: {units: {a: 'passages[]'}}",
+        "cases: cases.jsonl\nrecords: {units: {a: 'x/*'}}",
+        "cases: cases.jsonl\nrecords: {units: {A: x, a: y}}",
+        "cases: none.jsonl",
     ] {
         let text = format!(
             "run: sh x.sh {{input}} {{output}}\ndecision_field: d\ngoverning_types: [passages]\n{config}\n"
         );
         project.write("kelvin.yaml", &text);
         let said = project.kelvin(&["lint"]).expect(1);
-        assert!(said.stdout.contains(told), "{told}: {}", said.stdout);
+        texts.push(said.stdout.to_string());
     }
+    insta::assert_snapshot!(texts.join("\n"), @"
+    error: `records` has no effect: `cases: cases` is no file of records
+     --> kelvin.yaml:5:10
+      |
+    5 | records: {id: id}
+      |          ^
+      |
+      = help: name a file that ends in `.jsonl`, `.json`, `.csv` or `.tsv`, or leave `records` out
+    kelvin.yaml: cannot be run
+    next, when that is fixed: kelvin lint
+
+    error: `passages[]` is no field
+     --> kelvin.yaml:5:22
+      |
+    5 | records: {units: {a: 'passages[]'}}
+      |                      ^^^^^^^^^^^^
+      |
+      = help: write `passages`: an array is one unit an element by itself
+    kelvin.yaml: cannot be run
+    next, when that is fixed: kelvin lint
+
+    error: `x/*` is no JSON pointer
+     --> kelvin.yaml:5:22
+      |
+    5 | records: {units: {a: 'x/*'}}
+      |                      ^^^^^
+      |
+      = help: write `/x/*`: `*` stands in pointers only
+    kelvin.yaml: cannot be run
+    next, when that is fixed: kelvin lint
+
+    error: `A` and `a` are the same type `a`
+     --> kelvin.yaml:5:25
+      |
+    5 | records: {units: {A: x, a: y}}
+      |                         ^
+      |
+      = help: leave one of them out
+    kelvin.yaml: cannot be run
+    next, when that is fixed: kelvin lint
+
+    error: the file of the cases, `none.jsonl`, does not exist
+      help: `cases` in the configuration names a file with one record a case, or a folder with one Markdown file a case, relative to the configuration file
+    kelvin.yaml: cannot be run
+    next, when that is fixed: kelvin lint
+    ");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Where `kelvin baseline save` keeps a report, and how commands that measure nothing end.
 
+use kelvin_fixtures::text::redacted;
 use std::fs;
 
 use serde_json::json;
@@ -50,7 +51,10 @@ fn a_report_that_is_kept_in_this_clone_alone_is_that_of_its_revision() {
     let project = pushed(&url, GROUNDED);
     project.check();
     let none = project.kelvin(&["compare", "rev:main", "latest"]).expect(1);
-    assert!(none.stderr.contains("has no report"), "{}", none.stderr);
+    insta::assert_snapshot!(none.stderr, @"
+    error: the revision `main` has no report: tree: it has no `.kelvin/baseline.json`; branch: the branch `kelvin-reports` has no report of `kelvin` for this commit (`git fetch --no-tags --quiet --end-of-options origin +refs/heads/kelvin-reports:refs/remotes/origin/kelvin-reports` failed: fatal: couldn't find remote ref refs/heads/kelvin-reports)
+      help: `kelvin baseline save` keeps one for each commit that it runs on
+    ");
     project.kelvin(&["baseline", "save", "--local"]).expect(0);
     branch(&project, "worse", CONSTANT);
     project.check();
@@ -121,12 +125,10 @@ fn a_report_that_was_measured_with_another_configuration_is_refused() {
     older["run"]["fingerprints"]["config"] = json!("0".repeat(64));
     project.write("older.json", &older.to_string());
     let said = project.kelvin(&report).expect(1);
-    assert!(
-        said.stderr
-            .contains("with other settings than those of `kelvin.yaml`"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"
+    error: the report was measured with other settings than those of `kelvin.yaml`
+      help: run `kelvin check --config kelvin.yaml`, then save
+    ");
 }
 
 #[test]
@@ -138,16 +140,11 @@ fn a_report_that_is_saved_locally_is_found_by_the_gate_and_never_pushed() {
     let said = project.kelvin(&["baseline", "save"]).expect(1);
     assert!(said.stderr.contains("--local"), "{}", said.stderr);
     let said = project.kelvin(&["baseline", "save", "--local"]).expect(0);
-    assert!(
-        said.stdout.contains("in this clone alone"),
-        "{}",
-        said.stdout
-    );
-    assert!(
-        said.stdout.contains("refs/kelvin/kelvin-reports"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(redacted(&said.stdout), @"
+    saving the report of [HASH] as `kelvin` in this clone alone, under `refs/kelvin/kelvin-reports`, which has no report yet
+    saved
+    next, on a branch with a change: kelvin gate
+    ");
     branch(&project, "worse", CONSTANT);
     let said = project.kelvin(&["gate", "--rerun"]).expect(3);
     let judgement = verdict(&project, &said);

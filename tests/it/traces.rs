@@ -1,6 +1,7 @@
 //! Traces of production: a small app whose traces are made here, in two forms and with private values of every kind, as
 //! cases.
 
+use kelvin_fixtures::text::lines_with;
 use std::fs;
 use std::path::Path;
 
@@ -285,10 +286,7 @@ fn the_gate_over_imported_cases_passes_an_unchanged_app_and_holds_a_broken_one()
             "cases.jsonl",
         ])
         .expect(0);
-    assert_eq!(
-        said.next(),
-        "kelvin init --cases=cases.jsonl --governing-type=last_user_turn --governing-type=passages"
-    );
+    insta::assert_snapshot!(said.next(), @"kelvin init --cases=cases.jsonl --governing-type=last_user_turn --governing-type=passages");
     let rest =
         "--yes --no-workflow --run 'sh pipeline.sh {input} {output}' --decision-field decision";
     project.paste(&format!("{} {rest}", said.next())).expect(0);
@@ -448,22 +446,16 @@ fn nothing_is_overwritten_or_added_twice_and_what_is_named_is_left_out() {
         "{written}"
     );
     let said = import(&[]).expect(1);
-    assert!(
-        said.stderr.contains("`cases.jsonl` is there already\n") && said.stderr.contains("`--add`"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"
+    error: `cases.jsonl` is there already
+      help: `--add` adds the cases that it does not have, `--force` overwrites it
+    ");
     assert_eq!(project.read("cases.jsonl"), written);
     // A label that somebody has written stays.
     let labelled = written.replacen("{\"id\"", "{\"expected\":\"x\",\"id\"", 1);
     project.write("cases.jsonl", &labelled);
     let said = import(&["--add", "--drop", "passages"]).expect(0);
-    assert!(
-        said.stdout
-            .contains("wrote 2 cases into `cases.jsonl`, beside 6 that were there"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["`cases.jsonl`"]), @"wrote 2 cases into `cases.jsonl`, beside 6 that were there");
     let added = project.read("cases.jsonl");
     assert!(
         added.starts_with(&labelled) && added.lines().count() == TRACES,
@@ -592,10 +584,7 @@ fn a_slip_is_told_with_what_to_do() {
         "{}",
         said.stdout
     );
-    assert_eq!(
-        said.next(),
-        "kelvin import --otlp=../hostile.jsonl --into=cases.jsonl"
-    );
+    insta::assert_snapshot!(said.next(), @"kelvin import --otlp=../hostile.jsonl --into=cases.jsonl");
 }
 
 /// What the SDK of OpenTelemetry writes of two requests, of which one fails: spans as it prints them, a line each and over

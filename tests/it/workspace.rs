@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::redacted;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::path::Path;
@@ -145,15 +146,13 @@ fn without_a_remote_a_committed_report_serves_and_the_rest_says_what_is_missing(
     let judgement = verdict(&project, &said);
     assert_eq!(judgement["verdict"], json!("no_baseline"));
     let tried = judgement["tried"].to_string();
-    assert!(tried.contains("no remote"), "{tried}");
-    assert!(tried.contains("git remote add origin"), "{tried}");
+    insta::assert_snapshot!(redacted(&tried), @r#"[{"source":"tree","why":"commit [HASH] has no `.kelvin/baseline.json`"},{"source":"branch","why":"there is no branch `kelvin-reports`: this repository has no remote `origin`; add it with `git remote add origin URL`"},{"source":"compute","why":"measuring the base commit is off; `baseline.compute: true` turns it on"}]"#);
     project.check();
     let refused = project.kelvin(&["baseline", "save"]).expect(1);
-    assert!(
-        refused.stderr.contains("git remote add origin") && refused.stderr.contains("--local"),
-        "{}",
-        refused.stderr
-    );
+    insta::assert_snapshot!(refused.stderr, @"
+    error: this repository has no remote `origin`
+      help: add it with `git remote add origin URL`, or keep the report in this clone alone with `--local`
+    ");
     project.write(".kelvin/baseline.json", &project.read("kelvin/report.json"));
     commit(&project, "report");
     branch(&project, "worse", CONSTANT);

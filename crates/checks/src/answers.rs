@@ -107,10 +107,7 @@ mod tests {
         // Another invariant that holds makes no scenario another one.
         assert_eq!(fine, left(&[("a", Passed), ("b", Passed), ("c", Passed)]));
         let failed = left(&[("a", Failed), ("b", Passed), ("c", Error), ("d", Skipped)]);
-        assert_eq!(
-            failed.to_string(),
-            "failed: a; not known: c; does not apply: d; passed 1 check"
-        );
+        insta::assert_snapshot!(failed.to_string(), @"failed: a; not known: c; does not apply: d; passed 1 check");
         for other in [
             left(&[("a", Passed), ("b", Failed)]),
             left(&[("a", Error), ("b", Passed)]),
@@ -127,10 +124,7 @@ mod tests {
         let mut forbidden = run(&[("a", Passed)]);
         forbidden.forbidden.push("it wrote `x`".to_owned());
         let said = answer(&forbidden).expect("it came to its end");
-        assert_eq!(
-            said.to_string(),
-            "did what is forbidden; passed the one check"
-        );
+        insta::assert_snapshot!(said.to_string(), @"did what is forbidden; passed the one check");
         assert_ne!(said, left(&[("a", Passed)]));
         let mut broken = run(&[]);
         broken.failure = Some(Box::new(Failure::new(FailureKind::Exit(1), "it ended")));

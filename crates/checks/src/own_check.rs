@@ -289,17 +289,9 @@ mod tests {
             assert_eq!(filled(check).expect("filled"), expected);
         }
         let refused = filled(json!({"type": "json_path", "path": "$['${KELVIN_PARAM_PATH}']"}));
-        assert!(
-            refused
-                .expect_err("a path")
-                .contains("mean something in a path")
-        );
+        insta::assert_snapshot!(refused.expect_err("a path"), @"the value of `${KELVIN_PARAM_PATH}` has characters that mean something in a path: only letters, digits, `_` and `-` may stand there");
         let refused = filled(json!({"type": "contains", "value": "${KELVIN_PARAM_GONE}"}));
-        assert!(
-            refused
-                .expect_err("unknown")
-                .contains("has no parameter `gone`")
-        );
+        insta::assert_snapshot!(refused.expect_err("unknown"), @"`${KELVIN_PARAM_GONE}` stands for a parameter, and the scenario has no parameter `gone`");
     }
 
     #[test]

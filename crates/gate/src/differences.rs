@@ -476,6 +476,6 @@ mod tests {
         let mut base = report();
         fixture::basis(&mut base).scorer = "set/1".to_owned();
         let why = differences(&base, &report()).incomparable.unwrap();
-        assert_eq!(why.to_string(), "the scorer was `set/1` and is `exact/1`");
+        insta::assert_snapshot!(why.to_string(), @"the scorer was `set/1` and is `exact/1`");
     }
 }

@@ -343,10 +343,7 @@ mod tests {
                 .collect(),
             ..ResultSample::default()
         };
-        assert_eq!(
-            without_a_score(&sample(&[("relevancy", 1.0)]), &basis),
-            ", which lacks `faithfulness`: `empty: skip` of a metric leaves such a sample out of it alone"
-        );
+        insta::assert_snapshot!(without_a_score(&sample(&[("relevancy", 1.0)]), &basis), @", which lacks `faithfulness`: `empty: skip` of a metric leaves such a sample out of it alone");
         // Nothing could be scored, and the evaluator says why.
         assert_eq!(without_a_score(&sample(&[]), &basis), "");
     }

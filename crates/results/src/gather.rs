@@ -432,11 +432,7 @@ mod tests {
         let run = gathered(rows).expect("read");
         assert_eq!(scores(&run, "b"), [Some(1.0), Some(0.0)]);
         assert_eq!(scores(&run, "a"), [Some(0.0)]);
-        assert!(
-            run.notices[0].contains("does not number"),
-            "{:?}",
-            run.notices
-        );
+        insta::assert_snapshot!(run.notices[0], @"the file does not number its repeats: the rows of a case count as its repeats, in their order");
         assert!(run.metrics["pass"].gated);
     }
 
@@ -449,9 +445,9 @@ mod tests {
         let run = gathered(vec![numbered(2, 0.0), numbered(1, 1.0), numbered(2, 0.0)]);
         assert_eq!(scores(&run.expect("read"), "a"), [Some(1.0), Some(0.0)]);
         let run = gathered(vec![numbered(1, 0.0), numbered(1, 1.0)]);
-        assert!(run.expect_err("refused").contains("two values of `pass`"));
+        insta::assert_snapshot!(run.expect_err("refused"), @"the repeat 1 of the case `a` has two values of `pass`, 0 and 1: two cases seem to share a name, or the file holds two runs");
         let run = gathered(vec![numbered(1, 0.0), row("a", 1.0)]);
-        assert!(run.expect_err("refused").contains("number all of them"));
+        insta::assert_snapshot!(run.expect_err("refused"), @"some rows of the case `a` have the number of a repeat and others have none: number all of them, or none");
     }
 
     #[test]
@@ -461,7 +457,7 @@ mod tests {
             ..row("a", 1.0)
         };
         let run = gathered(vec![asks(b"one"), asks(b"two")]);
-        assert!(run.expect_err("refused").contains("share a name"));
+        insta::assert_snapshot!(run.expect_err("refused"), @"the rows of the case `a` have 2 different inputs: two cases seem to share a name; give each a name of its own");
         assert!(gathered(vec![asks(b"one"), asks(b"one")]).is_ok());
     }
 
@@ -472,10 +468,7 @@ mod tests {
             ..row(case, 1.0)
         };
         let run = gathered(vec![cached("a"), row("b", 1.0)]);
-        assert!(
-            run.expect_err("refused")
-                .contains("the cache of the evaluator")
-        );
+        insta::assert_snapshot!(run.expect_err("refused"), @"all answers to 1 of 2 cases come from the cache of the evaluator, so they say nothing of this code: a; run it without its cache");
         assert!(gathered(vec![cached("a"), row("a", 1.0)]).is_ok());
     }
 
@@ -488,7 +481,7 @@ mod tests {
         let run = gathered(vec![failing.clone(), row("a", 1.0)]).expect("read");
         assert_eq!(scores(&run, "a"), [None, Some(1.0)]);
         let all = gathered(vec![failing.clone()]).expect_err("refused");
-        assert!(all.contains("no answer"), "{all}");
+        insta::assert_snapshot!(all, @"no sample has a score; the first error is: no answer");
         // A run of some cases may have nothing but errors.
         let part = gather(results(vec![failing]), &suite(serde_json::json!({})), false);
         assert_eq!(scores(&part.expect("read"), "a"), [None]);
@@ -504,19 +497,13 @@ mod tests {
         let what = refused(serde_json::json!({ "gate": ["pass"] }));
         assert!(what.contains("{pass: {better: higher}}"), "{what}");
         let what = refused(serde_json::json!({}));
-        assert!(what.contains("nothing is gated"), "{what}");
+        insta::assert_snapshot!(what, @"nothing is gated: name a metric under `gate`, and under `metrics` which way it is better; the file has `pass`");
         let what = refused(serde_json::json!({ "gate": ["other"] }));
-        assert!(
-            what.contains("`other`") && what.contains("it has `pass`"),
-            "{what}"
-        );
+        insta::assert_snapshot!(what, @"`gate` names the metric `other`, which the file does not have; it has `pass`");
         let what = refused(serde_json::json!({
             "metrics": { "pass": { "better": "higher", "range": [0, 1] } }
         }));
-        assert!(
-            what.contains("`pass` is 3 in the case `a`, outside of its `range` [0, 1]"),
-            "{what}"
-        );
+        insta::assert_snapshot!(what, @"`pass` is 3 in the case `a`, outside of its `range` [0, 1]");
         let good = serde_json::json!({
             "metrics": { "stars": { "column": "pass", "better": "higher", "range": [1, 5] } }
         });
@@ -532,7 +519,7 @@ mod tests {
             .metrics
             .insert("failure rate".to_owned(), MetricKind::default());
         let what = gather(taken, &suite(serde_json::json!({})), true).expect_err("refused");
-        assert!(what.contains("that name is taken"), "{what}");
+        insta::assert_snapshot!(what, @"the file has a metric `failure rate`, and that name is taken: write `metrics: {NAME: {column: failure rate}}` to give it another one");
         let kept = settings(BTreeMap::from([
             ("model".to_owned(), "small".to_owned()),
             ("prompt".to_owned(), "secret ".repeat(20)),
@@ -543,11 +530,7 @@ mod tests {
 
     #[test]
     fn nothing_and_nameless_rows_are_refused() {
-        assert!(
-            gathered(Vec::new())
-                .expect_err("refused")
-                .contains("no samples")
-        );
+        insta::assert_snapshot!(gathered(Vec::new()).expect_err("refused"), @"the file has no samples: see that the evaluator has run any case");
         let what = gathered(vec![row("a", 1.0), row(" ", 1.0)]).expect_err("refused");
         assert!(what.contains("row 2"), "{what}");
         let what = gathered(vec![row(&"x".repeat(301), 1.0)]).expect_err("refused");

@@ -1,5 +1,6 @@
 //! The search for a baseline, with a repository and a GitHub to ask.
 
+use kelvin_fixtures::text::redacted;
 use std::path::Path;
 
 use git2::{Oid, Repository, Signature};
@@ -113,10 +114,7 @@ fn an_artifact_of_the_commit_before_the_base_serves_and_says_how_far_it_is() {
     );
     assert_eq!(provenance.commit, Some(commits[1].to_string()));
     let text = provenance.to_string();
-    assert!(
-        text.contains("from artifact kelvin-report-rag of run"),
-        "{text}"
-    );
+    insta::assert_snapshot!(redacted(&text), @"base [HASH], from artifact kelvin-report-rag of run 4, 1 commit behind");
 }
 
 #[test]
@@ -130,7 +128,7 @@ fn a_report_of_a_later_commit_never_serves() {
         commits[1],
         BaselineSource::Artifact,
     ));
-    assert!(tried[0].why.contains("not before the base"), "{tried:?}");
+    insta::assert_snapshot!(tried[0].why, @"none of the 1 artifacts `kelvin-report-rag` serves: it is of a commit that is not before the base, or too long before");
 }
 
 #[test]
@@ -199,10 +197,5 @@ fn artifacts_that_are_asked_for_without_a_github_are_told() {
         commits[2],
         BaselineSource::Artifact,
     ));
-    assert!(
-        tried[0]
-            .why
-            .contains("in a workflow of GitHub, with a token"),
-        "{tried:?}"
-    );
+    insta::assert_snapshot!(tried[0].why, @"artifacts can be read only in a workflow of GitHub, with a token");
 }

@@ -105,6 +105,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use kelvin_fixtures::text::redacted;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -156,6 +157,6 @@ mod tests {
         fs::rename(&commands, folder.path().join("away")).expect("moved");
         fs::create_dir(&commands).expect("made");
         let error = before.again().expect_err("it is noticed");
-        assert!(format!("{error:#}").contains("another one"), "{error:#}");
+        insta::assert_snapshot!(redacted(&format!("{error:#}")), @"`[TEMP]/commands/github_env`, a file through which this step passes values to the workflow, cannot be restored: its folder is another one than at the beginning");
     }
 }

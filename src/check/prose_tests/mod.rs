@@ -5,6 +5,7 @@ mod gated;
 mod known;
 
 use kelvin_fixtures::report::EvidenceReport as _;
+use kelvin_fixtures::text::redacted;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -218,13 +219,10 @@ fn pairs_without_a_score_are_counted_and_too_many_of_them_leave_nothing_measured
         .map(|notice| notice.text.as_str())
         .collect();
     assert!(!told.is_empty());
-    assert!(
-        told[0].contains("no score") && told[0].contains("no JSON object"),
-        "{told:?}"
-    );
+    insta::assert_snapshot!(told[0], @"the judge gave no score for 4 of 4 pairs of decisions, which are in no figure: the answer of the judge has no JSON object: `hard to say`");
     assert_eq!(value(&judged, "evidence.invariance"), None);
     let reason = why(&judged, "evidence.invariance");
-    assert!(reason.contains("samples are unscored"), "{reason}");
+    insta::assert_snapshot!(reason, @"12 of 27 samples are unscored, more than `max_errors` (10 %) allows");
     assert!(judged.metrics["evidence.invariance"].n_failed > 0);
     assert_eq!(value(&judged, "evidence.failure_rate"), Some(0.0));
     // It stays so when the figures are made again.
@@ -240,7 +238,10 @@ fn a_decision_that_is_no_text_is_refused() {
         .check("{llm: {model: judge}}", "")
         .expect_err("refused")
         .to_string();
-    assert!(error.contains("a number, not a text"), "{error}");
+    insta::assert_snapshot!(redacted(&error), @"
+    the first baseline, of case `a`, has no usable decision: the decision in `decision` is a number, not a text
+      help: set `decision_field` in `[TEMP]/kelvin.yaml` to a field whose value the scorer can compare; nothing else was run
+    ");
     assert_eq!(project.calls(), 0);
 }
 

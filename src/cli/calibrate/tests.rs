@@ -105,8 +105,8 @@ fn a_judge_without_noise_is_told_so() {
     let mut calibrated = calibrated("fit", "j");
     let record = calibrated.record.as_mut().expect("there is one");
     record.smallest_drop.noise = Some(0.0);
-    assert!(render::smallest_drop(record).contains("Neither repeats nor filler"));
+    insta::assert_snapshot!(render::smallest_drop(record), @"Neither repeats nor filler moved a score over 40 prompts, so the limit of the gate alone decides which drop is seen.");
     record.smallest_drop.noise = None;
     record.smallest_drop.by_prompts = BTreeMap::new();
-    assert!(render::smallest_drop(record).contains("not known"));
+    insta::assert_snapshot!(render::smallest_drop(record), @"The smallest drop that a gate would see is not known, since the noise of the judge was not measured.");
 }

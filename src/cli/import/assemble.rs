@@ -346,46 +346,37 @@ mod tests {
         );
         let case = one(all(json!(null)));
         assert_eq!(Value::Object(case.fields), json!({"question": "Why?"}));
-        assert!(
-            case.remarks[0].contains("that of the span `span b`"),
-            "{:?}",
-            case.remarks
-        );
+        insta::assert_snapshot!(case.remarks[0], @"its input is that of the span `span b`, since its root has none");
         // A search is asked what the pipeline has made.
         let mut spans = all(json!(null));
         spans[1].is_step = true;
         assert_eq!(Value::Object(one(spans).fields), json!({"input": "deep"}));
-        assert!(
-            refused(vec![span("a", None, 1, json!(" "))]).contains("no span of it has an input")
-        );
+        insta::assert_snapshot!(refused(vec![span("a", None, 1, json!(" "))]), @"no span of it has an input: record the contents of messages, and export it again");
     }
 
     #[test]
     fn odd_trees_are_told() {
-        for (spans, told) in [
-            (
-                vec![span("b", Some("a"), 1, json!("x"))],
-                "its root is not in the file",
-            ),
-            (
-                vec![
-                    span("a", None, 1, json!("x")),
-                    span("b", None, 2, json!("y")),
-                ],
-                "it has 2 roots",
-            ),
-            (
-                vec![
-                    span("a", Some("b"), 1, json!("x")),
-                    span("b", Some("a"), 2, json!("y")),
-                ],
-                "parents of each other",
-            ),
+        let mut texts = Vec::new();
+        for spans in [
+            vec![span("b", Some("a"), 1, json!("x"))],
+            vec![
+                span("a", None, 1, json!("x")),
+                span("b", None, 2, json!("y")),
+            ],
+            vec![
+                span("a", Some("b"), 1, json!("x")),
+                span("b", Some("a"), 2, json!("y")),
+            ],
         ] {
             let case = one(spans);
-            assert!(case.remarks[0].contains(told), "{:?}", case.remarks);
+            texts.push(case.remarks[0].to_string());
             assert_eq!(case.fields["input"], "x");
         }
+        insta::assert_snapshot!(texts.join("\n"), @"
+        its root is not in the file
+        it has 2 roots, and the first with an input counts
+        its spans are the parents of each other
+        ");
         // The same span in two requests is one.
         let twice = || span("a", None, 1, json!("x"));
         assert_eq!(one(vec![twice(), twice()]).remarks, Vec::<String>::new());
@@ -411,10 +402,7 @@ mod tests {
             vec![root, span("b", Some("a"), 2, json!("y"))]
         };
         let failed = with(&|span| span.error = Some("late".to_owned()));
-        assert_eq!(
-            refused(failed),
-            "the span `span a` ended with an error: late"
-        );
+        insta::assert_snapshot!(refused(failed), @"the span `span a` ended with an error: late");
         let failed = with(&|span| span.error = Some(String::new()));
         assert_eq!(
             cases(failed, true).0[0].remarks,
@@ -468,14 +456,14 @@ mod tests {
             json!({"q": "x", "draft": "You may cancel it within thirty days."}),
         );
         root.output = Some(json!("You may cancel it within thirty days."));
-        assert!(one(vec![root]).remarks[0].contains("word for word"));
+        insta::assert_snapshot!(one(vec![root]).remarks[0], @"what was answered stands in its input, word for word");
         let all = vec![span(
             "a",
             None,
             1,
             json!([{"role": "assistant", "content": "Hi"}]),
         )];
-        assert!(refused(all).contains("no message that is to be answered"));
+        insta::assert_snapshot!(refused(all), @"its conversation has no message that is to be answered");
     }
 
     #[test]

@@ -172,14 +172,20 @@ mod tests {
 
     #[test]
     fn what_is_no_trace_says_why() {
-        for (value, why) in [
-            (json!({"question": "x"}), "it has no `id`, but `question`"),
-            (json!({"id": "a", "rule": "x"}), "`a` has neither `input`"),
-            (json!([{"id": "a", "input": "x"}, 3]), "1 of 2 elements"),
+        let mut told = Vec::new();
+        for value in [
+            json!({"question": "x"}),
+            json!({"id": "a", "rule": "x"}),
+            json!([{"id": "a", "input": "x"}, 3]),
         ] {
             let said = take(&value, &mut Vec::new()).expect_err("refused");
-            assert!(said.contains(why), "{said}");
+            told.push(said.to_string());
         }
+        insta::assert_snapshot!(told.join("\n"), @"
+        no trace in it: it has no `id`, but `question`
+        `a` has neither `input` nor `observations`, and so is no trace
+        1 of 2 elements: no trace in it; a trace is an object with `id`, `input` and `observations`
+        ");
         let mut spans = Vec::new();
         let cut = json!({"id": "a", "input": "<truncated due to size exceeding limit>", "observations": [{"id": "b", "level": "ERROR", "statusMessage": "late", "type": "SPAN"}]});
         take(&cut, &mut spans).expect("taken");

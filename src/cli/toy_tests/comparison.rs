@@ -183,7 +183,7 @@ fn what_its_alignment_leaves_open_is_told_and_refused_where_that_is_asked_for() 
     let reasons = judgement["reasons"].as_array().expect("a list");
     let told = reasons.iter().find(|reason| reason["code"] == "alignment");
     let told = told.expect("the verdict says so");
-    assert_eq!(told["text"], "2 words are on one side only");
+    insta::assert_snapshot!(told["text"], @r#""2 words are on one side only""#);
     assert_eq!(told["effect"], "warn");
 }
 

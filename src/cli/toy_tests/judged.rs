@@ -1,6 +1,7 @@
 //! Judges of a toy are put on trial, and a gate looks up what was found. A judge is a command here, so that
 //! its faults are known.
 
+use kelvin_fixtures::text::{lines_with, redacted};
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -110,9 +111,9 @@ fn a_sound_judge_is_found_fit_and_the_gate_says_nothing_of_it_until_it_changes()
     let (exit, judgement) = gated(&project, "");
     let (effect, text) = reason(&judgement).expect("nobody has tried it");
     assert_eq!((exit, effect), (Exit::Passed, "warn".into()));
-    assert!(text.contains("`toy.judge` was never calibrated"), "{text}");
+    insta::assert_snapshot!(text, @r#""the judge `toy.judge` was never calibrated; `kelvin calibrate` tells how far its grades can be trusted""#);
     let comment = std::fs::read_to_string(project.path("kelvin/gate.md")).expect("it is there");
-    assert!(comment.contains("was never calibrated"), "{comment}");
+    insta::assert_snapshot!(lines_with(&comment, &["`toy.judge`"]), @"**The judge `toy.judge` was never calibrated; `kelvin calibrate` tells how far its grades can be trusted**");
 
     assert_eq!(calibrate(&project, " --strict"), Exit::Passed);
     let record = kept(&project);
@@ -131,7 +132,7 @@ fn a_sound_judge_is_found_fit_and_the_gate_says_nothing_of_it_until_it_changes()
     let (exit, judgement) = gated(&project, "");
     let (effect, text) = reason(&judgement).expect("it is void");
     assert_eq!((exit, effect), (Exit::GateFailed, "fail".into()));
-    assert!(text.contains("is now"), "{text}");
+    insta::assert_snapshot!(redacted(&text), @r#""the calibration in `calibration.json` is of the judge `llm/reference-v1-[HASH]/cmd-[HASH]`, and the judge `toy.judge` is now `llm/reference-v1-[HASH]/cmd-[HASH]`; `kelvin calibrate` tells how far its grades can be trusted""#);
     assert_eq!(judgement["verdict"], "unmeasured");
     // The first reason is the one that fails the job.
     assert_eq!(
@@ -145,7 +146,7 @@ fn a_sound_judge_is_found_fit_and_the_gate_says_nothing_of_it_until_it_changes()
     let (exit, judgement) = gated(&project, "");
     let (_, text) = reason(&judgement).expect("nobody knows");
     assert_eq!(exit, Exit::GateFailed);
-    assert!(text.contains("cannot be used"), "{text}");
+    insta::assert_snapshot!(text, @r#""whether the judge `toy.judge` is fit to gate on is not known: `calibration.json` cannot be used, because its `schema` is none, and this version reads 1""#);
     assert_eq!(calibrate(&project, ""), Exit::Misused);
 }
 
@@ -167,10 +168,7 @@ fn jdg_17_a_planted_obedient_judge_is_caught_and_a_gate_that_requires_a_calibrat
         (Exit::GateFailed, &"unmeasured".into())
     );
     let text = judgement["reasons"].to_string();
-    assert!(
-        text.contains("calibrated as unfit") && text.contains("an instruction"),
-        "{text}"
-    );
+    insta::assert_snapshot!(text, @r#"[{"code":"uncalibrated_judge","effect":"fail","metric":"toy.loudness","text":"the judge `toy.judge` was calibrated as unfit: what an instruction to the judge adds to the score is 0.84 (0.84 to 0.84), but must be at most 0.1; an unfit judge decides nothing: take another judge, or gate on other metrics (`gate.unfit_judge: shown` shows its figures)"}]"#);
     configure(&project, "", "gate: {require_calibration: true}\n");
     let (exit, judgement) = gated(&project, "");
     assert_eq!(
@@ -188,7 +186,7 @@ fn jdg_17_a_planted_obedient_judge_is_caught_and_a_gate_that_requires_a_calibrat
     let (exit, judgement) = gated(&project, "");
     let text = judgement["reasons"].to_string();
     assert_eq!(exit, Exit::GateFailed, "{text}");
-    assert!(text.contains("the figures there say unfit"), "{text}");
+    insta::assert_snapshot!(text, @r#"[{"code":"uncalibrated_judge","effect":"fail","metric":"toy.loudness","text":"`calibration.json` calls the judge `toy.judge` fit, and the figures there say unfit: the file was edited by hand, or another version wrote it; `kelvin calibrate` tells how far its grades can be trusted; an unfit judge decides nothing: take another judge, or gate on other metrics (`gate.unfit_judge: shown` shows its figures)"}]"#);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Queries that are lost and won, each of them an item of its own.
 
 use super::*;
+use kelvin_fixtures::text::lines_with;
 
 /// A worker that finds the document of a query at its rank: 1, or what a file says of the query; 0 is nowhere.
 const SEARCH: &str = r#"
@@ -113,11 +114,10 @@ fn topics_that_are_lost_stay_red_where_the_labels_are_edited_to_what_is_found() 
         project.write("golden.yaml", &right);
     });
     gated.passes("corrected");
-    assert!(
-        gated.page.contains("labels of 6 of 20 queries"),
-        "{}",
-        gated.page
-    );
+    insta::assert_snapshot!(lines_with(&gated.page, &["`retrieval.ndcg@​10`"]), @"
+    **This change edits the labels of 6 of 20 queries; by the labels of the base the verdict is pass, and by its own it is pass; by the labels of the base `retrieval.ndcg@​10` of this change is 1.0000, and by its own it is 0.8893**
+    | Ranks the relevant hits first<br>`retrieval.ndcg@​10` | 1.00 | 1.00 | 0 | 20 | ✅ pass |
+    ");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::github::Comment;
+use kelvin_fixtures::text::{lines_with, redacted};
 
 /// A pull request that hurts, whose red comment and check run are there; the base is checked out.
 fn on_the_base() -> (Rig, Comment, usize) {
@@ -47,7 +48,10 @@ fn a_checkout_of_the_base_is_refused_and_the_red_comment_stays() {
     assert_eq!(rig.checks().len(), checks);
     // A share of the cases is no way round it.
     let ran = rig.on("pull_request", &["--shard", "1/2"]).expect(1);
-    assert!(ran.log().contains("HEAD is"), "{}", ran.log());
+    insta::assert_snapshot!(redacted(&lines_with(&ran.log(), &["`pull_request`"])), @"
+    ::error title=Kelvin::what is checked out is not the change: `pull_request` is about the commit [HASH], and HEAD is [HASH] help: leave out `ref` of `actions/checkout`, or write `ref: ${{ github.event.pull_request.head.sha }}` under its `with:`
+    error: what is checked out is not the change: `pull_request` is about the commit [HASH], and HEAD is [HASH]
+    ");
 }
 
 #[test]
@@ -137,20 +141,17 @@ fn without_a_repository_what_is_checked_out_is_not_known_and_never_a_pass() {
     bare["pull_request"]["head"]["sha"] = Value::Null;
     fs::rename(rig.project.path("../git"), rig.project.path(".git")).expect("moved");
     let ran = rig.ci("pull_request", &bare, &[]).expect(1);
-    assert!(
-        ran.log().contains("does not name the commit"),
-        "{}",
-        ran.log()
-    );
+    insta::assert_snapshot!(lines_with(&ran.log(), &["`pull_request`"]), @"
+    ::error title=Kelvin::the payload of `pull_request` does not name the commit that the event is about help: `GITHUB_EVENT_PATH` has to name the payload of the event in `GITHUB_EVENT_NAME`
+    error: the payload of `pull_request` does not name the commit that the event is about
+    ");
     let (mut command, _) = rig.command("pull_request", &payload, &[]);
     fs::rename(rig.project.path(".git"), rig.project.path("../git")).expect("moved");
     let ran = said(command.output().expect("it starts")).expect(1);
-    assert!(
-        ran.stderr
-            .contains("it is not known which commit is checked out"),
-        "{}",
-        ran.stderr
-    );
+    insta::assert_snapshot!(redacted(&ran.stderr), @"
+    error: it is not known which commit is checked out; it may be another one than `pull_request` is about ([HASH]): there is no git repository here
+      help: check the change out with `actions/checkout`, in a job or a container that has `git`, and run Kelvin in that folder
+    ");
     assert!(rig.comments().is_empty());
 }
 
@@ -159,7 +160,10 @@ fn a_setup_that_checks_the_base_out_is_found_out() {
     let mut rig = Rig::new(CONSTANT);
     let ran = rig.on("pull_request", &["--setup", "git checkout --quiet main"]);
     let ran = ran.expect(1);
-    assert!(ran.log().contains("is not the change"), "{}", ran.log());
+    insta::assert_snapshot!(redacted(&lines_with(&ran.log(), &["`pull_request`"])), @"
+    ::error title=Kelvin::what is checked out is not the change: `pull_request` is about the commit [HASH], and HEAD is [HASH] help: leave out `ref` of `actions/checkout`, or write `ref: ${{ github.event.pull_request.head.sha }}` under its `with:`
+    error: what is checked out is not the change: `pull_request` is about the commit [HASH], and HEAD is [HASH]
+    ");
     assert!(rig.comments().is_empty());
 }
 
@@ -196,7 +200,10 @@ fn the_gate_alone_refuses_the_base_as_well() {
         "pull_request_target",
     ];
     let said = rig.project.kelvin(&arguments).expect(1);
-    assert!(said.stderr.contains("is not the change"), "{}", said.stderr);
+    insta::assert_snapshot!(redacted(&said.stderr), @"
+    error: what is checked out is not the change: `pull_request_target` is about the commit [HASH], and HEAD is [HASH]
+      help: `pull_request_target` checks out the base unless it is told otherwise. Write `ref: ${{ github.event.pull_request.head.sha }}` under `with:` of `actions/checkout`. Mind that the code of the pull request then runs beside the secrets and the token of this repository: do that only where everybody whose pull request is run may have them. `on: pull_request`, with `post/` on `workflow_run` for forks, needs no such trust
+    ");
     // Nor is a report of the base the report of the change.
     rig.project.check();
     fs::copy(
@@ -207,5 +214,8 @@ fn the_gate_alone_refuses_the_base_as_well() {
     git(rig.project.root(), &["checkout", "--quiet", "feature"]);
     let judged = [&arguments[..], &["--report", "../base.json"]].concat();
     let said = rig.project.kelvin(&judged).expect(1);
-    assert!(said.stderr.contains("the report is of"), "{}", said.stderr);
+    insta::assert_snapshot!(redacted(&said.stderr), @"
+    error: what is checked out is not the change: `pull_request_target` is about the commit [HASH], and the report is of [HASH]
+      help: `pull_request_target` checks out the base unless it is told otherwise. Write `ref: ${{ github.event.pull_request.head.sha }}` under `with:` of `actions/checkout`. Mind that the code of the pull request then runs beside the secrets and the token of this repository: do that only where everybody whose pull request is run may have them. `on: pull_request`, with `post/` on `workflow_run` for forks, needs no such trust
+    ");
 }

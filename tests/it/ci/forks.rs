@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::github::{Run, archive};
+use kelvin_fixtures::text::lines_with;
 
 /// A run of the fork's pull request that has failed, with its bundle as an artifact.
 pub(super) fn ended(rig: &Rig, bundle: &[u8]) -> u64 {
@@ -381,7 +382,7 @@ fn every_pull_request_with_the_tip_of_the_run_gets_the_verdict_against_its_own_b
         forged["judgement"]["passed"] = true.into();
     });
     assert_eq!(run.0.code, Some(1), "{}", run.0.stderr);
-    assert!(on(&rig, PULL)[0].contains("is not believed"));
+    insta::assert_snapshot!(lines_with(&on(&rig, PULL)[0], &["`no_baseline`"]), @r"> The figures are the pull request's own claim: its own code has measured them. The run says `no_baseline`, and computed again from its own figures, with the rules and the report of `main`, the verdict is `regression`: that of the run is not believed. This commit is the tip of 2 pull requests (\#&#8203;7 into `main`, \#&#8203;8 into `release`), and GitHub does not say which of them the run was for: each has the verdict against its own base branch.");
 }
 
 #[test]
@@ -413,9 +414,8 @@ fn what_a_run_leaves_for_later_is_posted_by_the_second_workflow_alone() {
         .project
         .kelvin(&["post", "--run-id", "1", "--comment", "later"]);
     let said = said.expect(1);
-    assert!(
-        said.stderr.contains("the run that measures"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"
+    error: `comment: later` is for the run that measures
+      help: leave out `comment` here, or write `update`, `new`, `on-change` or `off`
+    ");
 }

@@ -4,6 +4,7 @@
 use super::endings::PASS;
 use super::forks::{any_bundle_of, bundle_of, ended_with, post};
 use super::*;
+use kelvin_fixtures::text::lines_with;
 
 const COMPUTE: &str = "baseline: {compute: true}\n";
 
@@ -43,7 +44,7 @@ fn a_pass_against_a_base_that_the_run_has_measured_is_believed_and_marked_as_its
     });
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert!(comment.contains(PASS), "{comment}");
-    assert!(comment.contains("measured in that run too"), "{comment}");
+    insta::assert_snapshot!(lines_with(&comment, &["`main`"]), @"> The figures are the pull request's own claim: its own code has measured them. The verdict was computed again from them, with the rules and the report of `main`. The base was measured in that run too (`baseline: {compute: true}`), so its figures are a claim as well.");
     // Without the records of the base there is nothing to judge by.
     let (said, comment) = changed(&mut rig, &bundle, |bundle| bundle["base"] = Value::Null);
     assert_eq!(said.code, Some(1), "{}", said.stdout);
@@ -121,14 +122,10 @@ fn a_change_that_was_measured_beside_its_base_is_not_red_for_what_the_stored_rep
         assert!(bundle["base"].is_object() && bundle["judgement"]["base_reruns"] != 0);
     });
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    assert!(
-        comment.contains("### ⚠️ Kelvin: pass, but not by the stored report of the base"),
-        "{comment}"
-    );
-    assert!(
-        comment.contains("by the stored report alone it would be"),
-        "{comment}"
-    );
+    insta::assert_snapshot!(lines_with(&comment, &["### ", "`main`"]), @"
+    ### ⚠️ Kelvin: pass, but not by the stored report of the base
+    > The figures are the pull request's own claim: its own code has measured them. The verdict was computed again from them, with the rules and the report of `main`. The base was measured in that run too (`baseline: {compute: true}`), so its figures are a claim as well; by the stored report alone it would be `regression`.
+    ");
 }
 
 /// A pipeline that varies, and did not change: what its job says after re-runs, its comment says too.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::github::{Run, archive};
+use kelvin_fixtures::text::redacted;
 
 /// A push to `main` that was measured, with what its run has left as an artifact.
 struct Pushed {
@@ -132,7 +133,7 @@ fn a_run_that_is_no_push_to_the_default_branch_never_becomes_a_base() {
     // A branch of a writer, with a workflow of the same name.
     pushed.change(|run| run.head_branch = "feature".to_owned());
     let said = pushed.post().expect(0);
-    assert!(said.stdout.contains("another branch"), "{}", said.stdout);
+    insta::assert_snapshot!(said.stdout, @"run 101 is of a push to another branch than `main`: its report is not kept, and stays an artifact");
     // A fork's push, however it calls its branch.
     pushed.change(|run| {
         run.head_branch = "main".to_owned();
@@ -158,7 +159,7 @@ fn a_run_that_is_no_push_to_the_default_branch_never_becomes_a_base() {
     });
     let said = pushed.post();
     assert_ne!(said.code, Some(0));
-    assert!(said.stdout.contains("is not on `main`"), "{}", said.stdout);
+    insta::assert_snapshot!(redacted(&said.stdout), @"error: the commit [HASH] is not on `main`");
     assert_eq!(reports(&pushed.rig), "");
 }
 
@@ -212,7 +213,7 @@ fn a_bundle_of_a_push_that_is_not_what_it_says_is_not_kept() {
             artifact.zip = archive::zip(&[("report.json", b"{}")]);
         });
     let said = pushed.post().expect(0);
-    assert!(said.stdout.contains("left no result"), "{}", said.stdout);
+    insta::assert_snapshot!(said.stdout, @"The run left no result for `post/`: its artifact `kelvin-report-kelvin` has no `bundle.json`: a run that may write publishes its result itself");
     // A run that goes on is kept when it ends.
     pushed.leaves(honest.to_string().as_bytes());
     pushed.post().expect(0);

@@ -1,6 +1,7 @@
 //! With `baseline: {texts: none}` no word of an answer is on the branch of reports, nor in anything that a workflow shows
 //! or uploads; and it is still told which answers are other ones.
 
+use kelvin_fixtures::text::lines_with;
 use std::collections::BTreeMap;
 
 use serde_json::json;
@@ -255,11 +256,10 @@ fn an_output_that_has_no_decision_is_not_quoted_by_the_error() {
     let change = r#"echo '{"zebrafish": "zebrafish"}' > "$2""#;
     let mut rig = rig("none", change);
     let ran = rig.on("pull_request", &["--check-run"]);
-    assert!(
-        ran.log().contains("has no usable decision"),
-        "{}",
-        ran.log()
-    );
+    insta::assert_snapshot!(lines_with(&ran.log(), &["`t0`"]), @"
+    ::error title=Kelvin::the first baseline, of case `t0`, has no usable decision: its output has no decision in the field that should hold it help: set `decision_field` in `kelvin.yaml` to a field whose value the scorer can compare; nothing else was run
+    error: the first baseline, of case `t0`, has no usable decision: its output has no decision in the field that should hold it
+    ");
     for (place, text) in shown(&rig, &ran) {
         assert!(!text.contains(MARKER), "{place}: {text}");
     }

@@ -1,6 +1,7 @@
 //! What somebody tries who wants a worse pipeline to be green, and may edit everything in the repository and in the
 //! environment of the job. Each row was tried by hand first.
 
+use kelvin_fixtures::text::{lines_with, redacted};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -209,10 +210,7 @@ fn references_that_are_made_as_bad_as_the_answers_make_nothing_green() {
     assert_eq!(said.code, Some(0), "{}", said.stdout);
     assert_eq!(judgement["verdict"], json!("pass"));
     let report = attacked.project.read("kelvin/report.json");
-    assert!(
-        report.contains("edits the references of 1 prompt"),
-        "it is told"
-    );
+    insta::assert_snapshot!(lines_with(&report, &["`p03`"]), @r#"      "text": "this change edits the references of 1 prompt, the first of them of `p03`: the answers of both sides are judged by the references of the base and by those of the change, and the worse verdict counts""#);
 
     // By the new ones the unchanged answers are wrong, which a pipeline that is no worse is not blamed for.
     on_branch(&attacked.project, "corrected");
@@ -226,14 +224,7 @@ fn references_that_are_made_as_bad_as_the_answers_make_nothing_green() {
     let first = &judgement["reasons"][0];
     assert_eq!(first["code"], json!("relabelled"), "{first}");
     let text = first["text"].as_str().expect("a text");
-    assert!(
-        text.starts_with("this change edits the references of 12 of 24 prompts"),
-        "{text}"
-    );
-    assert!(
-        text.ends_with("1.0000, and by its own it is 0.5000"),
-        "{text}"
-    );
+    insta::assert_snapshot!(text, @"this change edits the references of 12 of 24 prompts; by the labels of the base the verdict is pass, and by its own it is pass; by the labels of the base `grading.judge_score` of this change is 1.0000, and by its own it is 0.5000");
 }
 
 #[test]
@@ -315,5 +306,11 @@ fn rules_of_its_own_are_the_first_thing_that_is_said() {
     let (_, judgement) = gate(&attacked.project);
     assert_eq!(judgement["reasons"][0]["code"], json!("own_rules"));
     let all = texts(&judgement);
-    assert!(all.contains("the verdict is regression"), "{all}");
+    insta::assert_snapshot!(redacted(&all), @"
+    passes under rules that this change made; by the rules of the base [HASH] the verdict is regression: `grading.judge_score` fell from 1.0000 to 0.5000 over 24 prompts, by 0.5000 (the limit is 0.0500), and all repeats agreed; spread over many prompts, most in `p00`, `p02`, `p04`
+    this change edits the gate: max_drop 0.05 → 0.9
+    the judge `grading.judge` was never calibrated; `kelvin calibrate` tells how far its grades can be trusted
+    `grading.judge_score` fell from 1.0000 to 0.5000 over 24 prompts, by 0.5000 (the limit is 0.9000), at most 0.6376 with 90 % confidence; this suite can show a drop of 0.9894 or more
+    `grading.failure_rate` did not change: every value is the same on both sides
+    ");
 }

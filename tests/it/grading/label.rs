@@ -1,5 +1,6 @@
 //! A person labels pairs: blind, in random order, with one line each, and whoever stops goes on later.
 
+use kelvin_fixtures::text::redacted;
 use std::io::Write as _;
 use std::process::Stdio;
 
@@ -128,11 +129,12 @@ fn ten_pairs_are_shown_blind_and_the_choices_make_the_calibration_against_people
     );
 
     let said = label(&project, &[], "").expect(0);
-    assert!(
-        said.stdout.contains("`grading.judge` agrees with people by \"better\" in 100 % of 10 choices: Cohen's kappa 1.00, with 95 % confidence between"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(redacted(&said.stdout), @r#"
+    10 of 10 pairs labelled
+    `grading.judge` agrees with people by "better" in 100 % of 10 choices: Cohen's kappa 1.00, with 95 % confidence between 0.36 and 1.00
+    kept in [TEMP]/project/calibration.json
+    next: kelvin ledger summary
+    "#);
     let people = project.json("calibration.json")["people"].clone();
     assert_eq!(people[0]["choices"], json!(10));
     assert_eq!(
@@ -152,28 +154,25 @@ fn ten_pairs_are_shown_blind_and_the_choices_make_the_calibration_against_people
         &"t\n".repeat(10),
     )
     .expect(0);
-    assert!(
-        said.stdout.contains(
-            "by \"polite\" in 0 % of 10 choices; one of the two says the same of every pair"
-        ),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(redacted(&said.stdout), @r#"
+    10 of 10 pairs labelled
+    `grading.judge` agrees with people by "better" in 100 % of 10 choices: Cohen's kappa 1.00, with 95 % confidence between 0.36 and 1.00
+    `grading.judge` agrees with people by "polite" in 0 % of 10 choices; one of the two says the same of every pair, so that chance explains all agreement
+    kept in [TEMP]/project/calibration.json
+    next: kelvin ledger summary
+    "#);
     let people = project.json("calibration.json")["people"].clone();
     assert_eq!(people.as_array().map(Vec::len), Some(2));
     // What was skipped is shown again.
     let said = label(&project, &["--person", "bob", "--pairs", "3"], "s\nl\nq\n");
     assert_eq!(said.code, Some(130));
-    assert!(
-        said.stdout.contains("1 of 3 pairs labelled"),
-        "{}",
-        said.stdout
-    );
-    assert!(
-        said.stdout.contains("kelvin label kelvin/report.json"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(redacted(&said.stdout), @r#"
+    1 of 3 pairs labelled
+    `grading.judge` agrees with people by "better" in 91 % of 11 choices: Cohen's kappa 0.81, with 95 % confidence between 0.11 and 1.00
+    `grading.judge` agrees with people by "polite" in 0 % of 10 choices; one of the two says the same of every pair, so that chance explains all agreement
+    kept in [TEMP]/project/calibration.json
+    next: kelvin label kelvin/report.json --criterion=better --person=bob
+    "#);
 }
 
 #[test]
@@ -193,21 +192,17 @@ fn ones_own_export_adds_nothing_twice() {
     let said = project
         .kelvin(&["ledger", "import", "export.jsonl"])
         .expect(0);
-    assert!(
-        said.stdout
-            .starts_with("1 entry added, 15 in the ledger already, 0 malformed lines skipped"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(said.stdout, @"
+    1 entry added, 15 in the ledger already, 0 malformed lines skipped
+    next: kelvin ledger summary
+    ");
     let said = project
         .kelvin(&["ledger", "import", "export.jsonl"])
         .expect(0);
-    assert!(
-        said.stdout
-            .starts_with("0 entries added, 16 in the ledger already"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(said.stdout, @"
+    0 entries added, 16 in the ledger already, 0 malformed lines skipped
+    next: kelvin ledger summary
+    ");
     assert_eq!(
         project
             .kelvin(&["ledger", "export"])
@@ -224,10 +219,8 @@ fn a_report_without_two_answers_to_a_prompt_has_nothing_to_label() {
     let project = project(3);
     project.kelvin(&["check"]).expect(0);
     let said = label(&project, &[], "l\n").expect(1);
-    assert!(
-        said.stderr
-            .contains("has no two different answers to one prompt"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"
+    error: the report `kelvin/report.json` has no two different answers to one prompt, each as a whole
+      help: name the report of a `kelvin gate` with a section `grading`: it has the answers of the base beside those of the change, unless `baseline.texts` leaves them out
+    ");
 }

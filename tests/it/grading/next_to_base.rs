@@ -49,7 +49,7 @@ fn the_answers_of_the_base_are_the_baseline_and_only_a_worse_candidate_is_a_regr
     // A check alone has nothing to grade next to, asks nobody, and says so.
     let report = project.json("kelvin/report.json");
     let reason = report["metrics"]["grading.judge_score"]["reason"].to_string();
-    assert!(reason.contains("no answer of a base"), "{reason}");
+    insta::assert_snapshot!(reason, @r#""there is no answer of a base to grade next to: `kelvin gate` compares with the answers of the base branch, and `baseline` names a pipeline to compare with""#);
     assert_eq!(report["metrics"]["grading.unscored"]["value"], json!(0.0));
     assert!(!project.path("asked").exists());
     let score = |judgement: &Value| judgement["metrics"]["grading.judge_score"].clone();

@@ -69,9 +69,10 @@ fn an_answer_that_was_cut_is_not_graded_anew() {
     let said = project
         .kelvin(&["rescore", "grades", "kelvin/report.json"])
         .expect(1);
-    for part in ["2 texts of the report are cut", "`p00`", "kelvin check"] {
-        assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
-    }
+    insta::assert_snapshot!(said.stderr, @"
+    error: 2 texts of the report are cut, the first of them of the prompt `p00`: a judge must not grade a part of a text for the whole
+      help: measure the answers again with `kelvin check`, and let the judge see them then
+    ");
 }
 
 #[test]
@@ -88,11 +89,10 @@ fn a_report_without_graded_answers_and_a_configuration_without_a_judge_are_refus
             "other.yaml",
         ])
         .expect(1);
-    assert!(
-        said.stderr.contains("has no section `grading`"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"
+    error: `other.yaml` has no section `grading`, which names the judge
+      help: add a section `grading`
+    ");
     let mut report = project.json("kelvin/report.json");
     report["probes"] = json!({});
     project.write("empty.json", &report.to_string());
@@ -100,9 +100,8 @@ fn a_report_without_graded_answers_and_a_configuration_without_a_judge_are_refus
     let said = project
         .kelvin(&["rescore", "grades", "empty.json"])
         .expect(1);
-    assert!(
-        said.stderr.contains("has no graded answers"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"
+    error: the report `empty.json` has no graded answers
+      help: name a report of a run whose answers a judge has graded
+    ");
 }

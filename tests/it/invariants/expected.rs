@@ -2,6 +2,7 @@
 
 use super::gate::{gate, measured};
 use super::*;
+use kelvin_fixtures::text::lines_with;
 
 /// Labels a ticket by its number: odd ones are features. The tickets that `WRONG` names get the other label.
 fn labeller(wrong: &str) -> String {
@@ -51,11 +52,7 @@ fn labelling(script: &str, more: &str) -> Project {
 fn an_agent_that_labels_right_passes_and_its_report_has_what_was_asked_expected_and_answered() {
     let project = labelling(&labeller("none"), LABEL);
     let said = project.kelvin(&["check"]).expect(0);
-    assert!(
-        said.stdout.contains("All 16 scenarios pass"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["= "]), @"= All 16 scenarios pass");
     let report = project.report();
     assert_eq!(figure(&report, "label"), json!(1.0));
     let record = &report["probes"]["checks"]["items"]["t03"];
@@ -89,13 +86,7 @@ fn four_wrong_labels_of_sixteen_are_red_and_the_first_reason_names_scenario_chec
     assert_eq!(said.code, Some(3), "{}", said.stdout);
     assert_eq!(judgement["verdict"], "regression");
     let first = judgement["reasons"][0]["text"].as_str().expect("a text");
-    for part in [
-        "t02",
-        "`label` (The ticket has the label that a person gave it)",
-        "expected",
-    ] {
-        assert!(first.contains(part), "{part}: {first}");
-    }
+    insta::assert_snapshot!(first, @r#"`checks.composite` fell from 1.0000 to 0.7500 over 16 scenarios, by 0.2500 (the limit is 0.0500), and all repeats agreed; most of it in `t02`, `t05`, `t08`; in `t02`: fails `label` (The ticket has the label that a person gave it): the output has `"feature"` at `$.label`, expected `"bug"`"#);
     assert_eq!(figure(&project.report(), "label"), json!(0.75));
     // The pages of the run have the four texts of a scenario that went wrong.
     let check = project.kelvin(&["check"]).expect(0);
@@ -108,11 +99,11 @@ fn four_wrong_labels_of_sixteen_are_red_and_the_first_reason_names_scenario_chec
         assert!(page.contains(part), "{part}");
     }
     let told = &check.stdout;
-    assert!(told.contains("4 of 16 scenarios did not pass"), "{told}");
-    assert!(
-        told.contains("The ticket has the label that a person gave it"),
-        "{told}"
-    );
+    insta::assert_snapshot!(lines_with(&told, &["`t02`", "`label`"]), @"
+    `label` (weight 1)    0.7500 (n=16); 95 % interval 0.46 to 0.94
+    ! 4 of 16 scenarios did not pass: `t02`, `t05`, `t08` and 1 more; in the first
+      one `label` (The ticket has the label that a person gave it) failed: the
+    ");
 }
 
 #[test]
@@ -168,10 +159,11 @@ fn a_check_without_a_value_is_refused_by_lint_with_its_place_and_a_cure() {
     );
     let said = project.kelvin(&["lint"]).expect(0);
     let told = format!("{}{}", said.stdout, said.stderr);
-    assert!(
-        told.contains("1 of 17 scenarios have no `expected`"),
-        "{told}"
-    );
+    insta::assert_snapshot!(told, @"
+    note: 1 of 17 scenarios have no `expected`, so `label` does not apply to them: t99
+    kelvin.yaml: nothing is wrong with it; read: 17 scenarios
+    next: kelvin check
+    ");
     project.kelvin(&["check"]).expect(0);
     let run = ran(&project.report(), "t99", 0);
     assert_eq!(run["checks"]["label"]["outcome"], "skipped", "{run}");
@@ -286,12 +278,17 @@ invariants:
     for kind in ["small", "large"] {
         assert_eq!(ran(&project.report(), kind, 0)["outcome"], "passed");
     }
-    for (kind, told) in [
-        ("../secret", "which leads out of `templates`"),
-        ("huge", "`templates/huge`, is no folder"),
-    ] {
+    let mut texts = Vec::new();
+    for kind in ["../secret", "huge"] {
         project.write("tickets.jsonl", &(scenario("small") + &scenario(kind)));
         let said = project.kelvin(&["check"]).expect(1);
-        assert!(said.stderr.contains(told), "{told}\n{}", said.stderr);
+        texts.push(said.stderr.to_string());
     }
+    insta::assert_snapshot!(texts.join("\n"), @"
+    error: `workspace.template` does not suit the scenario `../secret`: the template of the workspace would be `templates/../secret`, which leads out of `templates`
+      help: give every scenario what is named there (`params`, `matrix`, `expected`), or the check a value of its own
+
+    error: `workspace.template` does not suit the scenario `huge`: the template of the workspace, `templates/huge`, is no folder
+      help: give every scenario what is named there (`params`, `matrix`, `expected`), or the check a value of its own
+    ");
 }

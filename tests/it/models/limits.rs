@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::lines_with;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -64,10 +65,7 @@ fn a_ceiling_of_calls_stops_with_what_there_is_and_a_higher_one_goes_on_from_the
         .collect();
     assert_eq!(spent.len(), 1, "{notices:?}");
     let text = spent[0]["text"].as_str().expect("a text");
-    assert!(
-        text.contains("was called 5 times in this run, which is the limit (`limits.max_calls`)"),
-        "{text}"
-    );
+    insta::assert_snapshot!(text, @"the model `local` was called 5 times in this run, which is the limit (`limits.max_calls`); what had finished by then is in this report");
     assert!(
         notices.iter().all(|notice| notice["code"] != "interrupted"),
         "{notices:?}"
@@ -117,11 +115,7 @@ fn ceilings_of_tokens_and_of_money_stop_too() {
     let bounded = project(&server, "    limits: {max_tokens: 300}\n", "");
     let said = bounded.kelvin(&["check"]).expect(2);
     assert_eq!(server.requests().len(), 1);
-    assert!(
-        said.stdout.contains("does not tell how many tokens"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["`local`"]), @"~ the server of the model `local` does not tell how many tokens a call used, so");
     let free = project(&server, "", "");
     free.check();
     assert_eq!(cost(&free)["usage"]["untold"], json!(CALLS));

@@ -63,12 +63,30 @@ fn what_a_model_answered_is_recorded_once_and_replayed_without_it() {
 #[test]
 fn a_recording_needs_a_model_that_can_be_asked() {
     let server = Faults::start(|_, _| decides());
-    for (record, said) in [("nobody", "nobody"), ("tape", "has only recorded answers")] {
+    let mut texts = Vec::new();
+    for record in ["nobody", "tape"] {
         let project = recording(&server);
         edit(&project, "record: local", &format!("record: {record}"));
         let refused = project.kelvin(&["check"]).expect(1);
-        assert!(refused.stderr.contains(said), "{}", refused.stderr);
+        texts.push(refused.stderr.to_string());
     }
+    insta::assert_snapshot!(texts.join("\n"), @"
+    error: `models.tape.record` names the model `nobody`, which is not declared
+      --> kelvin.yaml:14:50
+       |
+    14 |   tape: {kind: replay, file: tape.jsonl, record: nobody}
+       |                                                  ^^^^^^
+       |
+       = help: declared under `models`: local, tape
+
+    error: `tape` has only recorded answers, and cannot give new ones
+      --> kelvin.yaml:14:50
+       |
+    14 |   tape: {kind: replay, file: tape.jsonl, record: tape}
+       |                                                  ^^^^
+       |
+       = help: name a model of the kind `openai`, `anthropic` or `cmd`
+    ");
     // Without `record` a file that is not there is told, and is not made.
     let project = recording(&server);
     edit(&project, ", record: local", "");

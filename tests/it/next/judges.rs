@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::{lines_with, redacted};
 use serde_json::json;
 
 use super::{follow, project, views};
@@ -52,15 +53,12 @@ fn two_judges_of_the_same_answers_stand_side_by_side() {
     ] {
         assert!(said.stdout.contains(part), "{part}: {}", said.stdout);
     }
-    assert_eq!(said.next(), "kelvin ledger '--config=my own.yaml'");
+    insta::assert_snapshot!(said.next(), @"kelvin ledger '--config=my own.yaml'");
     follow(&project, &said);
     let said = project
         .kelvin(&[&line[..], &["--no-history"]].concat())
         .expect(0);
-    assert_eq!(
-        said.next(),
-        "kelvin view '--config=my own.yaml' '--out=other grades'"
-    );
+    insta::assert_snapshot!(said.next(), @"kelvin view '--config=my own.yaml' '--out=other grades'");
     views(&project, &said, "other grades");
 }
 
@@ -121,17 +119,9 @@ fn a_judge_that_is_sound_is_kept_for_the_gate() {
     });
     let line = ["calibrate", "--answers=my answers.jsonl", "--no-save"];
     let said = project.kelvin(&line).expect(0);
-    assert!(
-        said.next().starts_with("kelvin calibrate "),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(said.next(), @"kelvin calibrate '--answers=my answers.jsonl' --pass=0.5 --repeats=3");
     assert!(!said.next().contains("--no-save"));
     let said = follow(&project, &said);
-    assert!(
-        said.stdout.contains("Kept for the gate in"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(redacted(&lines_with(&said.stdout, &["calibration.json"])), @"Kept for the gate in [TEMP]/it's my project/calibration.json.");
     assert_eq!(said.next(), "kelvin check");
 }

@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::{lines_with, redacted};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -78,11 +79,11 @@ fn a_whole_check_is_saved_from_the_folder_where_it_is_and_failures_are_mended_fi
     let project = committed(GROUNDED);
     let said = project.kelvin(&["check", "--out=the report"]).expect(0);
     let said = follow(&project, &said);
-    assert!(
-        said.stdout.contains("in this clone alone"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(redacted(&said.stdout), @"
+    saving the report of [HASH] as `kelvin` in this clone alone, under `refs/kelvin/kelvin-reports`, which has no report yet
+    saved
+    next, on a branch with a change: kelvin gate
+    ");
     assert_eq!(said.next(), "kelvin gate");
     let said = follow(&project, &said);
     // A gate that passes leaves nothing to do but to look.
@@ -131,13 +132,13 @@ fn lint_names_every_file_that_is_to_be_mended_and_no_other() {
     let said = project
         .kelvin(&["lint", "fine one.yaml", "bad one.yaml", "bad'two.yaml"])
         .expect(1);
-    assert_eq!(said.next(), r"kelvin lint 'bad one.yaml' 'bad'\''two.yaml'");
+    insta::assert_snapshot!(said.next(), @r"kelvin lint 'bad one.yaml' 'bad'\''two.yaml'");
     project.paste(said.next()).expect(1);
     for name in ["bad one.yaml", "bad'two.yaml"] {
         project.write(name, &project.read("kelvin.yaml"));
     }
     let said = follow(&project, &said);
-    assert_eq!(said.next(), "kelvin check '--config=bad one.yaml'");
+    insta::assert_snapshot!(said.next(), @"kelvin check '--config=bad one.yaml'");
     follow(&project, &said);
 }
 
@@ -170,10 +171,13 @@ fn an_import_that_was_listed_is_made_as_it_was_shown() {
             "--into=new cases.jsonl",
         ])
         .expect(0);
-    assert_eq!(said.next(), "kelvin init '--cases=new cases.jsonl'");
+    insta::assert_snapshot!(said.next(), @"kelvin init '--cases=new cases.jsonl'");
     let rest = "--yes --run 'sh pipeline.sh {input} {output}' --decision-field decision";
     project.paste(&format!("{} {rest}", said.next())).expect(0);
-    assert!(project.read("kelvin.yaml").contains("new cases.jsonl"));
+    insta::assert_snapshot!(lines_with(&project.read("kelvin.yaml"), &["cases: "]), @"
+    # The cases: a file with one record each.
+    cases: new cases.jsonl
+    ");
 }
 
 #[test]
@@ -208,7 +212,7 @@ fn what_may_be_noise_is_run_again() {
     let said = project
         .kelvin(&["compare", "the base/report.json", "kelvin/report.json"])
         .expect(0);
-    assert_eq!(said.next(), "kelvin gate '--baseline=the base/report.json'");
+    insta::assert_snapshot!(said.next(), @"kelvin gate '--baseline=the base/report.json'");
     // It is worse, and after further runs that is known.
     let gate = project.paste(said.next()).expect(3);
     assert!(
@@ -232,12 +236,7 @@ fn runs_of_the_history_that_may_differ_by_noise_ask_for_more_repeats() {
 fn a_gate_without_anything_to_compare_with_says_how_to_get_it() {
     let project = committed(GROUNDED);
     let said = project.kelvin(&["gate", "--out=the report"]).expect(0);
-    assert!(
-        said.stdout
-            .contains("\nnext, on the branch to compare with: kelvin check "),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["next, on the branch to compare with: "]), @"next, on the branch to compare with: kelvin check '--out=the report' && kelvin baseline save --local '--report=the report/report.json'");
     follow(&project, &said);
     let said = project.kelvin(&["gate", "--out=the report"]).expect(0);
     assert!(said.stdout.contains("Gate         pass"), "{}", said.stdout);

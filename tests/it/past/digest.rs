@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::{lines_with, redacted};
 use serde_json::{Value, json};
 
 use super::{Form, Kept, METRIC, Made, fake_commit, place};
@@ -198,8 +199,8 @@ fn every_mean_has_its_number_and_what_could_not_be_read_is_named_and_counted() {
         let found = unread.iter().find(named).expect("it is named");
         found[1].as_str().expect("a reason").to_owned()
     };
-    assert!(why(2).contains("cut off"), "{}", why(2));
-    assert!(why(4).contains("newer kelvin, version 9.9.9"), "{}", why(4));
+    insta::assert_snapshot!(why(2), @"it is cut off: EOF while parsing a string at line 1 column 515");
+    insta::assert_snapshot!(why(4), @"it was written by a newer kelvin, version 9.9.9 (schema 99, this one reads 2): update kelvin, or measure again with this one");
     assert_eq!(
         summary["read"]["left"],
         json!({"shard": 1, "dry_run": 1, "unfinished": 1, "restricted": 1})
@@ -219,11 +220,7 @@ fn the_short_form_has_at_most_twelve_lines_and_names_what_fell_with_its_commit()
     let page = short("2026-W41", "2026-W45");
     assert!(page.lines().count() <= 12, "{page}");
     let (title, rest) = page.split_once('\n').expect("lines");
-    assert!(
-        title
-            .starts_with("**Kelvin digest of 2026-W41 to 2026-W44**: 30 runs of 1 configuration, "),
-        "{title}"
-    );
+    insta::assert_snapshot!(title, @"**Kelvin digest of 2026-W41 to 2026-W44**: 30 runs of 1 configuration, 28 in the period before");
     let fell = rest.lines().find(|line| line.contains("`falls` fell in"));
     let fell = fell.unwrap_or_else(|| panic!("{page}"));
     assert!(
@@ -233,10 +230,11 @@ fn the_short_form_has_at_most_twelve_lines_and_names_what_fell_with_its_commit()
     assert!(fell.contains("since 2026-10-05 (`"), "{fell}");
     assert!(page.contains("flaky") && page.contains("Cost: "), "{page}");
     let empty = short("2025-01-01", "2025-01-08");
-    assert!(
-        empty.contains("- ❌ No run of this period was found"),
-        "{empty}"
-    );
+    insta::assert_snapshot!(kelvin_fixtures::text::redacted(&empty), @"
+    **Kelvin digest of 2025-W01 to 2025-W02**: 0 runs of 1 configuration, 0 in the period before
+    - ❌ No run of this period was found, so nothing can be said of it.
+    - Cost: 0 calls, 0 from the cache, [SECONDS] s; before: 0 calls, 0 from the cache, [SECONDS] s.
+    ");
     assert!(!empty.contains('✅'), "{empty}");
 }
 
@@ -254,34 +252,49 @@ fn a_period_without_runs_says_so_and_one_with_a_single_run_says_how_thin_it_is()
     assert!(!page.contains('✅'), "{page}");
     // Nothing before: nothing is called a fall, nothing is called fine.
     let page = empty("2026-09-07", "2026-09-14");
-    assert!(page.contains("no run in the period before"), "{page}");
+    insta::assert_snapshot!(lines_with(&page, &["`kelvin`"]), @"
+    - ⚠️ `kelvin` has no run in the period before, so nothing can be compared
+    ## `kelvin`
+    ");
     assert!(!page.contains('✅'), "{page}");
     let page = empty("2026-10-20T00:00:00Z", "2026-10-21T00:00:00Z");
-    assert!(page.contains("each mean is a single measurement"), "{page}");
-    assert!(page.contains("(n 1)"), "{page}");
+    insta::assert_snapshot!(lines_with(&page, &["`kelvin`", "| the whole run |"]), @"
+    - ⚠️ `kelvin` has one run in this period and one before: each mean is a single measurement
+    ## `kelvin`
+    | the whole run | `words.kept` | 0.7800 (n 1) | 0.8200 (n 1) | held |
+    | the whole run | · | 0.7960 (n 5) | 0.8000 (n 8) | 0.7971 (n 7) | 0.8000 (n 8) | 0.8029 (n 7) | 0.8000 (n 8) | 0.8000 (n 2) |
+    ");
     // Runs before and none now.
     let page = empty("2026-W45", "2026-W53");
     assert!(page.contains("No run of this period was found"), "{page}");
-    for (since, until, why) in [
-        ("2026-W45", "2026-W44", "is empty"),
-        ("last week", "2026-W44", "`--since`: `last week` is no time"),
-        ("7d", "soon", "`--until`: `soon` is no time"),
+    let mut told = Vec::new();
+    for (since, until) in [
+        ("2026-W45", "2026-W44"),
+        ("last week", "2026-W44"),
+        ("7d", "soon"),
     ] {
         let said = kept
             .project
             .kelvin(&["history", "digest", "--since", since, "--until", until]);
         let said = said.expect(1);
-        assert!(said.stderr.contains(why), "{}", said.stderr);
+        told.push(said.stderr.to_string());
     }
+    insta::assert_snapshot!(redacted(&told.join("\n")), @"
+    error: the period from [TIME] to [TIME] is empty
+      help: let `--since` name a time before `--until`
+
+    error: `--since`: `last week` is no time: write a span such as `7d`, `2w` or `36h`, a date such as `[TIME]`, a week such as `2026-W47`, or a time such as `[TIME]`
+
+    error: `--until`: `soon` is no time: write a span such as `7d`, `2w` or `36h`, a date such as `[TIME]`, a week such as `2026-W47`, or a time such as `[TIME]`
+    ");
     let said = kept
         .project
         .kelvin(&["history", "digest", "--metric", "evidence.invarience"])
         .expect(1);
-    assert!(
-        said.stderr.contains("no run has the metric"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"
+    error: no run has the metric `evidence.invarience`
+      help: the metrics are: words.kept
+    ");
 }
 
 #[test]
@@ -348,14 +361,10 @@ fn the_digest_is_written_where_it_is_asked_for_and_ends_with_the_configuration_o
     let (_, end) = page
         .split_once("## Whether the configuration is valid today")
         .expect("it ends so");
-    assert!(
-        end.contains("| ok | config: ") && end.contains("is valid |"),
-        "{end}"
-    );
-    assert!(
-        end.contains("| warn | fingerprints: since the last run"),
-        "{end}"
-    );
+    insta::assert_snapshot!(redacted(&lines_with(&end, &["`kelvin.yaml\\`", "| warn |"])), @r"
+    | ok | config: \`kelvin.yaml\` is valid |
+    | warn | fingerprints: since the last run, of [TIME]T13:&#8203;36:&#8203;00Z, these have changed: the probes, the code of the pipeline |
+    ");
     // Bit for bit the same, whenever it is made.
     write(&["--out", "memory/again.md"]);
     assert_eq!(project.read("memory/again.md"), page);
@@ -405,8 +414,5 @@ fn a_report_whose_figures_its_records_do_not_give_is_read_by_no_command_that_jud
     report["metrics"]["evidence.invariance"]["value"] = json!(0.2);
     push(&report);
     let unread = read()["unread"].to_string();
-    assert!(
-        unread.contains("figures that its own records do not give"),
-        "{unread}"
-    );
+    insta::assert_snapshot!(redacted(&unread), @r#"[["kelvin-reports:kelvin/[HASH].json","figures that its own records do not give"]]"#);
 }

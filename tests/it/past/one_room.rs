@@ -1,5 +1,6 @@
 //! One history of 30 commits whose falls are known, and what every command that judges more than one run says of it.
 
+use kelvin_fixtures::text::redacted;
 use serde_json::{Value, json};
 
 use super::{Kept, Made, place};
@@ -193,5 +194,8 @@ fn a_history_with_known_falls_has_the_same_ones_in_every_command_that_judges_it(
     // With an old commit checked out, no later one is the version before it.
     git(root, &["checkout", "--quiet", &commits[0]]);
     let said = kept.project.kelvin(&failing).expect(1);
-    assert!(said.stderr.contains("no version before"), "{}", said.stderr);
+    insta::assert_snapshot!(redacted(&said.stderr), @"
+    error: no version before [HASH] has a run; those that have one come after it or are of other branches
+      help: check the newest commit out to compare it with the one before, or name a version with `--against`
+    ");
 }

@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::redacted;
 use serde_json::{Value, json};
 
 use super::{Kept, Made, fake_commit, place};
@@ -192,12 +193,18 @@ fn one_version_alone_is_compared_with_nothing() {
         .project
         .kelvin(&["history", "regression", "--fail-on-regression"])
         .expect(1);
-    assert!(said.stderr.contains("of one version"), "{}", said.stderr);
+    insta::assert_snapshot!(redacted(&said.stderr), @"
+    error: all runs of `kelvin` are of one version, [HASH], so there is none to compare with
+      help: run `kelvin check` on an earlier commit too, or save its report
+    ");
     let said = kept
         .project
         .kelvin(&["history", "regression", "--name", "other"])
         .expect(1);
-    assert!(said.stderr.contains("no run of `other`"), "{}", said.stderr);
+    insta::assert_snapshot!(said.stderr, @"
+    error: no run of `other` was found
+      help: `kelvin check` records one
+    ");
 }
 
 #[test]

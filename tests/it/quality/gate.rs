@@ -210,12 +210,7 @@ fn qlt_31_a_change_that_edits_what_is_measured_is_told_so_before_the_verdict() {
     let (_, judgement) = gate(&project);
     let first = first(&judgement);
     assert_eq!(first["code"], "edits_measure", "{judgement:#}");
-    assert!(
-        first["text"]
-            .as_str()
-            .expect("a text")
-            .contains("schema of the outputs `schema.json`")
-    );
+    insta::assert_snapshot!(first["text"].as_str().expect("a text"), @"this change edits the schema of the outputs `schema.json`");
 }
 
 #[test]

@@ -102,10 +102,7 @@ fn forty_wrong_answers_that_nothing_is_held_against_are_told_first_and_never_as_
     });
     commit(&project, "every answer is wrong");
     let said = project.kelvin(&["gate"]).expect(0);
-    assert_eq!(
-        headline(&project),
-        "### ✅ Kelvin: pass, 40 of 40 queries are answered otherwise"
-    );
+    insta::assert_snapshot!(headline(&project), @"### ✅ Kelvin: pass, 40 of 40 queries are answered otherwise");
     for page in [said.stdout, project.read("kelvin/gate.md")] {
         assert!(!page.contains("Nothing to do"), "{page}");
     }
@@ -128,7 +125,7 @@ fn forty_wrong_answers_that_a_text_is_held_against_are_red() {
     });
     let (_, judgement) = gate(&project, 3);
     assert_eq!(first_reason(&judgement), "retrieval.groundedness");
-    assert!(headline(&project).ends_with("40 of 40 queries are answered otherwise"));
+    insta::assert_snapshot!(headline(&project), @"### ❌ Kelvin: regression, `retrieval.groundedness` 1.00 → 0.00, 40 of 40 queries are answered otherwise");
     assert_eq!(
         words(&project),
         [
@@ -143,11 +140,7 @@ fn forty_wrong_answers_that_a_text_is_held_against_are_red() {
     let row = row
         .unwrap_or_else(|| panic!("no row: {page}"))
         .replace("&#8203;", "");
-    assert!(
-        row.starts_with("| `q00` | question 0 | It is a week. | ")
-            && row.contains("the answer lacks 0 days"),
-        "{row}"
-    );
+    insta::assert_snapshot!(row, @"| `q00` | question 0 | It is a week. | `d0#1`; `x2#1`; `x3#1` | the answer lacks 0 days |");
 }
 
 #[test]
@@ -159,11 +152,7 @@ fn an_answer_that_is_always_the_same_but_for_two_is_told_first() {
         _ => with(at, "text", json!("The moon is made of cheese.")),
     });
     gate(&project, 0);
-    assert!(
-        headline(&project).ends_with("pass, 11 of 13 queries are answered otherwise"),
-        "{}",
-        headline(&project)
-    );
+    insta::assert_snapshot!(headline(&project), @"### ✅ Kelvin: pass, 11 of 13 queries are answered otherwise");
 }
 
 #[test]
@@ -229,7 +218,7 @@ fn a_citation_of_a_chunk_that_was_never_retrieved_is_red_although_the_corpus_has
     let row = row
         .unwrap_or_else(|| panic!("no row: {page}"))
         .replace("&#8203;", "");
-    assert!(row.contains("cites what was not retrieved: d0"), "{row}");
+    insta::assert_snapshot!(row, @r"| `q00` | question 0 | It is 0 days. | `d0#1`; `x2#1`; `x3#1` | cites what was not retrieved: d0\#9 |");
 }
 
 #[test]
@@ -348,10 +337,7 @@ fn a_model_that_begins_to_say_something_else_every_time_is_told_to_answer_otherw
     project.write("ask.sh", NOISY);
     gate(&project, 0);
     let headline = headline(&project);
-    assert!(
-        headline.ends_with("13 of 13 queries are answered otherwise"),
-        "{headline}"
-    );
+    insta::assert_snapshot!(headline, @"### ✅ Kelvin: pass, 13 of 13 queries are answered otherwise");
     let page = project.read("kelvin/gate.md");
     assert!(!page.contains("Nothing to do"), "{page}");
 }

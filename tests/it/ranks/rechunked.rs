@@ -1,5 +1,6 @@
 //! Documents that are cut anew, with labels that follow, that stay as they are, or that hide a loss.
 
+use kelvin_fixtures::text::redacted;
 use serde_json::{Value, json};
 
 use super::{
@@ -255,9 +256,11 @@ fn labels_that_stay_as_they_were_are_judged_by_document_with_a_word_and_a_slip_i
         at => OLD.label(at),
     });
     let said = project.kelvin(&["check"]).expect(1);
-    assert!(
-        said.stderr.contains("the corpus has no chunk `d4/800-7`"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(redacted(&said.stderr), @r#"
+    error: the corpus has no chunk `d4/800-7`
+     --> [TEMP]/project/golden.yaml:1:305
+      |
+    1 | ...0"],"id":"q03","query":"question 3"},{"expected_chunk_ids":["d4/800-7"],"id":"q04","query":"question 4"},{"expected_chunk_ids":["d...
+      |                                                                ^^^^^^^^^^
+    "#);
 }

@@ -1,5 +1,6 @@
 //! Labels of the golden set that a change edits: what is lost is seen by those of before.
 
+use kelvin_fixtures::text::lines_with;
 use serde_json::{Value, json};
 
 use super::{DETERMINISTIC, QUERIES, answers, base, by_chunk, gate, project, ranked, write_golden};
@@ -29,11 +30,7 @@ fn a_topic_that_is_lost_is_red_although_its_labels_follow_what_is_found() {
     assert_eq!(judgement["verdict"], "regression", "{}", said.stdout);
     let (code, text) = first(&judgement);
     assert_eq!(code, "relabelled", "{}", said.stdout);
-    assert_eq!(
-        text,
-        "this change edits the labels of 3 of 13 queries; by the labels of the base the verdict is regression, and \
-         by its own it is pass"
-    );
+    insta::assert_snapshot!(text, @"this change edits the labels of 3 of 13 queries; by the labels of the base the verdict is regression, and by its own it is pass");
     assert_eq!(judgement["retrieval"]["labels"], "base");
     assert_eq!(judgement["retrieval"]["counts"]["regression"], 3);
     let page = project.read("kelvin/gate.md");
@@ -53,11 +50,7 @@ fn labels_that_are_corrected_while_the_search_stays_pass_and_are_told() {
     // The report of the check has the figures by the new labels, which are other ones.
     let figures = "and the figures are by those of the base: by the labels of the base `retrieval.";
     assert!(page.contains(figures), "{page}");
-    assert!(
-        said.stdout.contains("3 of 13 queries were edited"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["Gate  "]), @"Gate         pass, 3 of 13 queries were edited");
     // The others are compared as ever.
     answers(&project, QUERIES, &|at| ranked(at, (at < 9).then_some(1)));
     gate(&project, 3);
@@ -91,7 +84,7 @@ fn labels_that_are_taken_away_are_told_first_although_nothing_is_worse() {
     let told = "its own labels judge 10 of the 13 queries that those of the base judge";
     assert!(text.ends_with(told), "{text}");
     let page = project.read("kelvin/gate.md");
-    assert!(page.contains("passes by the labels of the base"), "{page}");
+    insta::assert_snapshot!(lines_with(&page, &["### "]), @"### ⚠️ Kelvin: passes by the labels of the base, 3 of 13 queries were edited");
     assert!(!page.contains("Nothing to do"), "{page}");
 }
 
@@ -110,10 +103,7 @@ fn what_the_labels_of_the_change_alone_tell_to_be_lost_is_red_too() {
     assert_eq!(judgement["verdict"], "regression", "{}", said.stdout);
     let (code, text) = first(&judgement);
     assert_eq!(code, "relabelled");
-    assert!(
-        text.ends_with("the verdict is pass, and by its own it is regression"),
-        "{text}"
-    );
+    insta::assert_snapshot!(text, @"this change edits the labels of 4 of 13 queries; by the labels of the base the verdict is pass, and by its own it is regression");
     assert_eq!(judgement["retrieval"]["labels"], "head");
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod pytest;
 mod rescore;
 mod tools;
 
+use kelvin_fixtures::text::lines_with;
 use serde_json::{Value, json};
 
 use crate::project::{Project, Said};
@@ -233,14 +234,13 @@ fn results_that_are_committed_and_as_on_the_base_say_nothing_of_a_change() {
     let comment = project.read("kelvin/gate.md");
     let first: Vec<&str> = comment.lines().take(6).collect();
     let first = first.join("\n");
-    assert!(
-        first.contains("nothing was measured of what this change edits"),
-        "{comment}"
-    );
-    assert!(
-        first.contains("Measure what this change is now"),
-        "{comment}"
-    );
+    insta::assert_snapshot!(first, @"
+    ### ⚠️ Kelvin: inconclusive, passes
+
+    **The results in `results.csv` are committed, and as the base has them: nothing was measured of what this change edits**
+
+    Measure what this change is now, then judge that.
+    ");
     // The change itself cannot declare that what it edits is harmless.
     let config = project.read("kelvin.yaml");
     project.write("kelvin.yaml", &format!("harmless: [\"**\"]\n{config}"));
@@ -271,14 +271,11 @@ fn an_answer_that_an_evaluator_gives_no_more_is_never_fine_though_its_score_is()
     );
     let first: Vec<&str> = page.lines().take(8).collect();
     let first = first.join("\n");
-    for part in [
-        "⚠️",
-        "2 cases are answered no more",
-        "`qa/case-03` is answered no more (and 1 more case)",
-        "Look first at case `qa/case-03`",
-    ] {
-        assert!(first.contains(part), "{part}: {page}");
-    }
+    insta::assert_snapshot!(lines_with(&first, &["### ", "`qa/case-03`"]), @"
+    ### ⚠️ Kelvin: passes on what is left, 2 cases are answered no more
+    **`qa/case-03` is answered no more (and 1 more case)**
+    Look first at case `qa/case-03`: what is missing is compared with nothing, so that a drop there does not show.
+    ");
     // Every answer of a file may be gone, while the file still has the column.
     let (judgement, page) = without("case-..");
     assert_eq!(judgement["answers"]["results"]["gone"], json!(20));
@@ -354,7 +351,7 @@ fn the_order_of_the_file_means_nothing_and_a_case_put_in_at_the_top_mispairs_non
     let (said, judgement) = gate(&project, &[]);
     assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
     assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
-    assert!(said.stdout.contains("1 case was added"), "{}", said.stdout);
+    insta::assert_snapshot!(lines_with(&said.stdout, &["Gate  "]), @"Gate         pass, 1 case was added");
 }
 
 #[test]
@@ -364,11 +361,7 @@ fn cases_that_the_change_deletes_or_edits_are_told_and_many_of_them_do_not_pass(
     let edited = cases.replace("what is 4?", "what is four?");
     project.write("cases.txt", &edited);
     let (said, _) = gate(&project, &[]);
-    assert!(
-        said.stdout.contains("1 of 20 cases was edited"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["Gate  "]), @"Gate         pass, 1 of 20 cases was edited");
     let fewer: String = cases
         .lines()
         .skip(1)
@@ -376,11 +369,7 @@ fn cases_that_the_change_deletes_or_edits_are_told_and_many_of_them_do_not_pass(
         .collect();
     project.write("cases.txt", &fewer);
     let (said, _) = gate(&project, &[]);
-    assert!(
-        said.stdout.contains("1 of 20 cases was removed"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["Gate  "]), @"Gate         passes on what is left, 1 of 20 cases was removed");
     let few: String = cases
         .lines()
         .skip(8)
@@ -408,14 +397,7 @@ fn an_error_in_the_place_of_a_failure_is_no_failure_and_not_green() {
     assert_eq!(judgement["verdict"], json!("unmeasured"));
     let report = project.json("kelvin/report.json");
     let reason = report["metrics"]["results.qa.correct"]["reason"].to_string();
-    assert!(
-        reason.contains("15.0 % of the samples are errors"),
-        "{reason}"
-    );
-    assert!(
-        reason.contains("the first such sample is one of the case `"),
-        "{reason}"
-    );
+    insta::assert_snapshot!(reason, @r#""15.0 % of the samples are errors where each case counts alike, more than `max_errors` (10 %) allows; the first such sample is one of the case `case-02`""#);
 }
 
 #[test]
@@ -452,26 +434,14 @@ fn what_cannot_be_gated_is_refused_with_what_to_write() {
     let words: Vec<&str> = all.split_whitespace().collect();
     let all = words.join(" ");
     assert!(all.contains("better: higher"), "{all}");
-    for (from, to, told) in [
-        (
-            "run: ORDER=cat sh eval.sh {output}",
-            "run: sh eval.sh",
-            "`run` has no placeholder `{output}`",
-        ),
-        (
-            "run: ORDER=cat sh eval.sh {output}",
-            "format: csv",
-            "neither `run` nor `file`",
-        ),
-        (
-            "metrics:\n",
-            "rerun: sh eval.sh {output}\n    metrics:\n",
-            "`rerun` has neither",
-        ),
+    let mut texts = Vec::new();
+    for (from, to) in [
+        ("run: ORDER=cat sh eval.sh {output}", "run: sh eval.sh"),
+        ("run: ORDER=cat sh eval.sh {output}", "format: csv"),
+        ("metrics:\n", "rerun: sh eval.sh {output}\n    metrics:\n"),
         (
             "metrics:\n",
             "rerun: sh eval.sh {output} '{cases_regex}'\n    metrics:\n",
-            "a word of its own",
         ),
     ] {
         project.write(
@@ -481,6 +451,39 @@ fn what_cannot_be_gated_is_refused_with_what_to_write() {
                 .replace("format: csv\n    format: csv\n", "format: csv\n"),
         );
         let said = project.kelvin(&["check", "--no-history"]).expect(1);
-        assert!(said.stderr.contains(told), "{told}: {}", said.stderr);
+        texts.push(said.stderr.to_string());
     }
+    insta::assert_snapshot!(texts.join("\n"), @r#"
+    error: `run` has no placeholder `{output}`
+     --> kelvin.yaml:3:10
+      |
+    3 |     run: sh eval.sh
+      |          ^^^^^^^^^^
+      |
+      = help: put `{output}` where the command takes the file to write, or add `file` with the path that it always writes; pytest needs neither with `-p kelvin_action.pytest`
+
+    error: the suite has neither `run` nor `file`
+     --> kelvin.yaml:2:5
+      |
+    2 |   - name: qa
+      |     ^
+      |
+      = help: add `run: "COMMAND {output}"`, or the `file` that an earlier step has written
+
+    error: `rerun` has neither `{cases_regex}` nor `{cases_file}`
+     --> kelvin.yaml:6:12
+      |
+    6 |     rerun: sh eval.sh {output}
+      |            ^^^^^^^^^^^^^^^^^^^
+      |
+      = help: it has to run the named cases alone; leave it out, and the whole suite is run again
+
+    error: `{cases_regex}` has to be a word of its own, without quotes around it
+     --> kelvin.yaml:6:12
+      |
+    6 |     rerun: sh eval.sh {output} '{cases_regex}'
+      |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: it is quoted where it is put in: write `--filter {cases_regex}` or `--filter={cases_regex}`
+    "#);
 }

@@ -1,6 +1,7 @@
 //! The plugin for pytest under the real pytest, which pip installs once below the target folder. Where it cannot be had, each
 //! test says so.
 
+use kelvin_fixtures::text::lines_with;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -112,7 +113,7 @@ fn tests_become_cases_and_an_unchanged_suite_passes() {
     project.write("evals/test_answers.py", &more);
     let (said, judgement) = gate(&project, &[]);
     assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
-    assert!(said.stdout.contains("1 test was added"), "{}", said.stdout);
+    insta::assert_snapshot!(lines_with(&said.stdout, &["Gate  "]), @"Gate         pass, 1 test was added");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A change that edits what scores the answers: the base's scorer judges them too.
 
+use kelvin_fixtures::text::{lines_with, redacted};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -69,10 +70,7 @@ fn a_softer_scorer_hides_no_loss_where_the_base_can_score_the_answers() {
     assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
     assert_eq!(judged["verdict"], json!("regression"), "{}", said.stdout);
     let first = judged["reasons"][0]["text"].as_str().expect("a text");
-    assert!(
-        first.contains("edits what is measured") && first.contains("score.sh"),
-        "{first}"
-    );
+    insta::assert_snapshot!(redacted(&first), @"this change edits what is measured; measured with the files of the base [HASH] (`score.sh`), the verdict is regression: `results.qa.correct` fell from 1.0000 to 0.7500 over 20 cases, by 0.2500 (the limit is 0.0500), and all repeats agreed; most of it in `qa/case-02`, `qa/case-05`, `qa/case-11`");
     // The same change without what breaks the answers.
     let (said, judged) = gate(&project, &[]);
     assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
@@ -87,11 +85,10 @@ fn an_honest_edit_of_the_scorer_passes_by_both_and_another_file_is_none() {
     );
     let (said, judged) = gate(&project, &[]);
     assert_eq!(judged["verdict"], json!("pass"), "{}", said.stdout);
-    assert!(
-        said.stdout.contains("measured with the files of the base"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(redacted(&lines_with(&said.stdout, &["`score.sh`"])), @"
+      ! this change edits the file that a check reads or runs `score.sh`
+      · measured with the files of the base [HASH] (`score.sh`), the verdict is
+    ");
     git(
         project.root(),
         &["checkout", "--quiet", "-b", "other", "main"],
@@ -114,17 +111,13 @@ fn an_evaluator_that_is_edited_is_told_first_since_it_may_score_otherwise() {
     let (said, judged) = gate(&project, &[]);
     assert_eq!(judged["verdict"], json!("pass"), "{}", said.stdout);
     let first = judged["reasons"][0]["text"].as_str().expect("a text");
-    assert!(
-        first.contains("this change edits the evaluator `eval.sh`"),
-        "{first}"
-    );
+    insta::assert_snapshot!(first, @"this change edits the evaluator `eval.sh`: whether it scores as before is not known");
     // Nobody but the edited evaluator has scored anything, so that it is neither green nor done.
     let page = project.read("kelvin/gate.md");
-    assert!(
-        page.starts_with("### ⚠️ Kelvin: passes by an evaluator that this change edits"),
-        "{page}"
-    );
-    assert!(page.contains("Read the edit of the evaluator"), "{page}");
+    insta::assert_snapshot!(lines_with(&page, &["### ", "`rescore`"]), @"
+    ### ⚠️ Kelvin: passes by an evaluator that this change edits
+    Read the edit of the evaluator: a softer one looks like a better pipeline. With a command for `rescore` the evaluator of the base scores the answers as well.
+    ");
     assert!(!page.contains("Nothing to do"), "{page}");
 }
 
@@ -166,11 +159,7 @@ fn an_evaluator_that_moves_to_other_files_beside_it_is_not_green() {
     project.write("kelvin.yaml", &config.replace("sh eval.sh", "sh  eval.sh"));
     commit(&project, "another space");
     let (said, _) = gate(&project, &[]);
-    assert!(
-        said.stdout.contains("edits what is measured"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["results.qa.run"]), @"  ! this change edits what is measured: results.qa.run sh eval.sh {output} → sh");
 }
 
 #[test]
@@ -212,11 +201,11 @@ fn a_scorer_of_the_base_that_fails_leaves_no_pass() {
     let (_remote, project) = branch(&format!("{SUITE}{refuses}"), &scorer("1"));
     let (said, judged) = gate(&project, &[]);
     assert_ne!(judged["verdict"], json!("pass"), "{}", said.stdout);
-    assert!(
-        said.stdout.contains("edits what is measured"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["! "]), @"
+      ! this change edits what is measured; measured with the files of the base
+      ! this change edits the file that a check reads or runs `score.sh`
+      ! `results.qa.correct` was judged without 20 of the 20 cells that the base
+    ");
 }
 
 #[test]
@@ -227,10 +216,5 @@ fn a_rescore_without_its_files_is_refused() {
         &format!("{SUITE}    rescore: sh score.sh {{input}}\n"),
     );
     let said = project.kelvin(&["check"]).expect(1);
-    assert!(
-        said.stderr
-            .contains("`rescore` has no placeholder `{output}`"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(lines_with(&said.stderr, &["`rescore`"]), @"error: `rescore` has no placeholder `{output}`");
 }

@@ -14,15 +14,17 @@ fn a_missing_shard_is_named_with_what_runs_it_again() {
     // A job that died has left cases and no report of the run.
     fs::remove_file(project.path("shards/2/report.json")).expect("removed");
     let said = project.kelvin(&["merge", "shards"]).expect(1).stderr;
-    assert!(said.contains("shard 2/3 is missing"), "{said}");
-    assert!(said.contains("kelvin check --shard 2/3"), "{said}");
+    insta::assert_snapshot!(said, @"
+    error: shard 2/3 is missing: its job left no report
+      help: on GitHub, `Re-run failed jobs` runs them again; elsewhere `kelvin check --shard 2/3 --out FOLDER`; then merge again
+    ");
     assert!(!project.path("kelvin").exists());
     fs::remove_dir_all(project.path("shards/3")).expect("removed");
     let said = project.kelvin(&["merge", "shards"]).expect(1).stderr;
-    assert!(
-        said.contains("the shards 2/3 and 3/3 are missing"),
-        "{said}"
-    );
+    insta::assert_snapshot!(said, @"
+    error: the shards 2/3 and 3/3 are missing: their jobs left no report
+      help: on GitHub, `Re-run failed jobs` runs them again; elsewhere `kelvin check --shard 2/3 --out FOLDER`, `kelvin check --shard 3/3 --out FOLDER`; then merge again
+    ");
 }
 
 #[test]
@@ -36,9 +38,10 @@ fn shards_that_overlap_are_refused_by_name() {
         .kelvin(&["merge", "shards", "again"])
         .expect(1)
         .stderr;
-    assert!(said.contains("shard 2/2 is there twice"), "{said}");
-    assert!(said.contains("again/report.json"), "{said}");
-    assert!(said.contains("shards/2/report.json"), "{said}");
+    insta::assert_snapshot!(said, @"
+    error: shard 2/2 is there twice: `again/report.json` and `shards/2/report.json`
+      help: leave one of them out; of two attempts of a job, the later one counts
+    ");
     // The same file named twice is one file.
     project
         .kelvin(&["merge", "shards", "shards/2/report.json"])
@@ -177,11 +180,17 @@ fn reports_that_are_not_what_a_shard_writes_are_refused() {
     let project = Project::new(CONSTANT);
     project.write("shards/1/report.json", "{\"schema_version\": 1, ");
     let said = project.kelvin(&["merge", "shards"]).expect(1).stderr;
-    assert!(said.contains("is cut off"), "{said}");
+    insta::assert_snapshot!(said, @"
+    error: `shards/1/report.json` is unusable: it is cut off: EOF while parsing a value at line 1 column 22
+      help: run that shard again, and merge then
+    ");
     project.kelvin(&["merge", "nowhere"]).expect(1);
     fs::create_dir_all(project.path("empty")).expect("made");
     let said = project.kelvin(&["merge", "empty"]).expect(1).stderr;
-    assert!(said.contains("there is no report in `empty`"), "{said}");
+    insta::assert_snapshot!(said, @"
+    error: there is no report in `empty`: no shard has finished and left one there
+      help: a run writes `report.json` last; run the shards again, each with `--shard I/N --out FOLDER`
+    ");
 }
 
 #[test]

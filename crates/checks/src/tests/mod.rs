@@ -341,29 +341,50 @@ fn inv_33_every_scenario_is_crossed_with_the_matrix_and_has_a_stable_id() {
     let all = read(&from_file).expect("read");
     assert_eq!(all.len(), 4);
     assert_eq!(all[0].params.len(), 3);
-    for (lines, told) in [
-        (
-            "{\"id\": \"x\"}\n{\"id\": \"x\"}\n",
-            "s.jsonl:2:1: the id `x` is there twice",
-        ),
-        ("{\"id\": \"x\", \"promt\": \"p\"}\n", "s.jsonl:1:"),
-        ("\n{\"id\": 1}\n", "s.jsonl:2:"),
-        ("", "has no scenario"),
-        (
-            "- id: x\n  prompt: p\n",
-            "s.jsonl:1:1: the line is no JSON object\ns.jsonl:2:1: the line is no JSON object",
-        ),
-        ("- id: x\n", "every line is one scenario, a JSON object"),
-        (&"- id: x\n".repeat(13), "and 3 more lines of `s.jsonl`"),
-        (
-            "{\"id\": \"x\", \"params\": {\"model\": 1}}\n",
-            "which `matrix` has too",
-        ),
+    let mut texts = Vec::new();
+    for lines in [
+        "{\"id\": \"x\"}\n{\"id\": \"x\"}\n",
+        "{\"id\": \"x\", \"promt\": \"p\"}\n",
+        "\n{\"id\": 1}\n",
+        "",
+        "- id: x\n  prompt: p\n",
+        "- id: x\n",
+        &"- id: x\n".repeat(13),
+        "{\"id\": \"x\", \"params\": {\"model\": 1}}\n",
     ] {
         fs::write(&file, lines).expect("written");
         let error = format!("{:#}", read(&from_file).expect_err("refused"));
-        assert!(error.contains(told), "{told}\n{error}");
+        texts.push(error.to_string());
     }
+    insta::assert_snapshot!(texts.join("\n"), @r#"
+    s.jsonl:2:1: the id `x` is there twice
+      help: every line is one scenario, a JSON object with the keys `id`, `prompt`, `params`, `expected`, `invariants` and `template`; what else your checks need goes under `params`
+    s.jsonl:1:19: unknown field `promt`, expected one of `id`, `prompt`, `params`, `expected`, `invariants`, `template`
+      help: every line is one scenario, a JSON object with the keys `id`, `prompt`, `params`, `expected`, `invariants` and `template`; what else your checks need goes under `params`
+    s.jsonl:2:8: invalid type: integer `1`, expected a string
+      help: every line is one scenario, a JSON object with the keys `id`, `prompt`, `params`, `expected`, `invariants` and `template`; what else your checks need goes under `params`
+    `s.jsonl` has no scenario
+      help: write one JSON object a line, e.g. `{"id": "refund", "prompt": "…"}`
+    s.jsonl:1:1: the line is no JSON object
+    s.jsonl:2:1: the line is no JSON object
+      help: every line is one scenario, a JSON object with the keys `id`, `prompt`, `params`, `expected`, `invariants` and `template`; what else your checks need goes under `params`
+    s.jsonl:1:1: the line is no JSON object
+      help: every line is one scenario, a JSON object with the keys `id`, `prompt`, `params`, `expected`, `invariants` and `template`; what else your checks need goes under `params`
+    s.jsonl:1:1: the line is no JSON object
+    s.jsonl:2:1: the line is no JSON object
+    s.jsonl:3:1: the line is no JSON object
+    s.jsonl:4:1: the line is no JSON object
+    s.jsonl:5:1: the line is no JSON object
+    s.jsonl:6:1: the line is no JSON object
+    s.jsonl:7:1: the line is no JSON object
+    s.jsonl:8:1: the line is no JSON object
+    s.jsonl:9:1: the line is no JSON object
+    s.jsonl:10:1: the line is no JSON object
+    and 3 more lines of `s.jsonl`
+      help: every line is one scenario, a JSON object with the keys `id`, `prompt`, `params`, `expected`, `invariants` and `template`; what else your checks need goes under `params`
+    the scenario `x` has the parameter `model`, which `matrix` has too
+      help: give it in one of the two places
+    "#);
 }
 
 /// What is refused when a configuration and the scenarios of its file are read.
@@ -440,19 +461,17 @@ fn a_field_that_a_scenario_lacks_or_that_may_not_stand_there_is_refused_before_a
     let user = "{\"id\": \"a\", \"params\": {\"user\": \"ann\"}}\n{\"id\": \"b\"}\n";
     let asks = "{type: contains, value: '${KELVIN_PARAM_USER}'}";
     let told = refused_with(user, asks, "");
-    for part in [
-        "`invariants.made.check` does not suit the scenario `b`",
-        "has no parameter `user`",
-    ] {
-        assert!(told.contains(part), "{part}\n{told}");
-    }
+    insta::assert_snapshot!(told, @"
+    `invariants.made.check` does not suit the scenario `b`: `${KELVIN_PARAM_USER}` stands for a parameter, and the scenario has no parameter `user`
+      help: give every scenario what is named there (`params`, `matrix`, `expected`), or the check a value of its own
+    ");
     assert_eq!(refused_with(user, "{type: latency, max_s: 1}", ""), "[]");
     let twice = "{\"id\": \"a\", \"params\": {\"user\": 1, \"User\": 2}}\n";
     let told = refused_with(twice, "{type: latency, max_s: 1}", "");
-    assert!(
-        told.contains("have the same variable, `KELVIN_PARAM_USER`"),
-        "{told}"
-    );
+    insta::assert_snapshot!(told, @"
+    the parameters `User` and `user` of the scenario `a` have the same variable, `KELVIN_PARAM_USER`
+      help: give one of them another name
+    ");
     let both = "matrix: {user: [ann, bob]}\n";
     assert_eq!(refused_with("{\"id\": \"a\"}\n", asks, both), "[]");
     for (check, more, part) in [

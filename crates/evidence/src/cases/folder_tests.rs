@@ -147,10 +147,10 @@ fn all_unusable_cases_are_named_in_one_error() {
 #[test]
 fn defect_4b_a_case_file_that_is_not_utf_8_is_an_error_with_file_line_and_byte() {
     let error = load_files(&[("cases/a.md", b"## A\r\n\xff")], "cases", &[]).expect_err("refused");
-    assert!(
-        error.contains("cases/a.md:2: not UTF-8: byte 0xff at offset 6"),
-        "{error}"
-    );
+    insta::assert_snapshot!(error, @"
+    cases/a.md:2: not UTF-8: byte 0xff at offset 6
+      help: save it as UTF-8
+    ");
 }
 
 #[test]
@@ -192,41 +192,56 @@ fn cases_of_the_same_name_are_refused_with_both_paths() {
         ("cases/y/b.md", b"## A\ny\n"),
     ];
     let error = load_files(&files, "cases/**/*.md", &["a"]).expect_err("refused");
-    assert!(
-        error.contains("cases/x/a.md and cases/y/a.md are both case `a`"),
-        "{error}"
-    );
+    insta::assert_snapshot!(error, @"
+    cases/x/a.md and cases/y/a.md are both case `a`, or differ in upper and lower case only
+      help: rename one: the name without folder and `.md` has to be distinct
+    ");
 }
 
 #[test]
 fn kel_04_an_absent_or_empty_folder_is_refused() {
     let absent = load_files(&[], "cases", &[]).expect_err("refused");
-    assert!(absent.contains("`cases`, does not exist"), "{absent}");
+    insta::assert_snapshot!(absent, @"
+    the folder of the cases, `cases`, does not exist
+      help: `cases` in the configuration, or `--cases` of `kelvin init`, names a folder with one Markdown file a case, or a file of records such as `cases.jsonl`, relative to the configuration file
+    ");
     let absent = load_files(&[], "no/where/*.md", &[]).expect_err("refused");
-    assert!(absent.contains("`no/where`, does not exist"), "{absent}");
+    insta::assert_snapshot!(absent, @"
+    the folder of the cases, `no/where`, does not exist
+      help: `cases` in the configuration, or `--cases` of `kelvin init`, names a folder with one Markdown file a case, or a file of records such as `cases.jsonl`, relative to the configuration file
+    ");
     let empty = load_files(&[("cases/a.txt", b"x")], "cases", &[]).expect_err("refused");
-    assert!(
-        empty.contains("no case was found") && empty.contains("cases/a.txt"),
-        "{empty}"
-    );
+    insta::assert_snapshot!(empty, @"
+    no case was found in `cases`
+      ignored: cases/a.txt (not Markdown)
+      help: put at least one `.md` file there, or let `cases` name another folder
+    ");
     let file = load_files(&[("cases", b"x")], "cases", &[]).expect_err("refused");
-    assert!(file.contains("is a file"), "{file}");
+    insta::assert_snapshot!(file, @"
+    `cases: cases` is a file, and these cases are a folder with one Markdown file each
+      help: name such a folder; a file with one scenario a line is named by `scenarios`
+    ");
     let glob = load_files(&[], "[x", &[]).expect_err("refused");
-    assert!(glob.contains("not a glob"), "{glob}");
+    insta::assert_snapshot!(glob, @"
+    `cases: [x` is not a glob: unclosed character class; missing ']'
+      help: name a folder, or a glob such as `cases/**/*.md`
+    ");
 }
 
 #[test]
 fn kel_18_a_governing_type_that_no_case_has_is_refused_with_the_nearest() {
     let files: [(&str, &[u8]); 1] = [("cases/a.md", b"## Gate Rule\nx\n## Facts\ny\n")];
     let error = load_files(&files, "cases", &["gaterule", "facts", "zebra"]).expect_err("refused");
-    assert!(
-        error.contains("`gaterule` (is it `gate_rule`?), `zebra`"),
-        "{error}"
-    );
-    assert!(error.contains("facts (1), gate_rule (1)"), "{error}");
+    insta::assert_snapshot!(error, @"
+    `governing_types` names a type that no case has: `gaterule` (is it `gate_rule`?), `zebra`
+      help: the types that occur, with how often: facts (1), gate_rule (1)
+    ");
     assert!(load_files(&files, "cases", &["facts"]).is_ok());
     let bare = load_files(&[("cases/a.md", b"text")], "cases", &["facts"]).expect_err("refused");
-    assert!(bare.contains("no case has a unit"), "{bare}");
+    insta::assert_snapshot!(bare, @"
+    `governing_types` names a type that no case has: `facts`
+      help: no case has a unit; a unit starts at a level-2 heading such as `## Gate Rule`, or is a text at the top of a record, or one that `records: {units: {TYPE: PLACE}}` names
+    ");
 }
 
 #[test]
@@ -304,10 +319,7 @@ fn a_table_of_labels_that_cannot_be_read_is_not_taken_for_none() {
     let table = root.path().join("cases/expected.csv");
     std::os::unix::fs::symlink("nowhere.csv", table).expect("linked");
     let refused = load_from(root.path(), "cases", &["a"]).expect_err("refused");
-    assert!(
-        refused.contains("cases/expected.csv: cannot be read"),
-        "{refused}"
-    );
+    insta::assert_snapshot!(refused, @"cases/expected.csv: cannot be read: No such file or directory (os error 2)");
     put(root.path(), "cases/nowhere.csv", b"case,expected\na,\xff\n");
     let refused = load_from(root.path(), "cases", &["a"]).expect_err("refused");
     assert!(

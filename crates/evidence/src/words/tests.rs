@@ -282,10 +282,19 @@ fn a_pack_that_is_not_there_is_refused() {
             .unwrap_err()
             .to_string()
     };
-    assert!(load("leagl").contains("did you mean `legal`?"));
-    assert!(load("my-words").contains("packs that ship: legal"));
+    insta::assert_snapshot!(load("leagl"), @"
+    there is no pack `leagl`: No such file or directory (os error 2)
+      help: did you mean `legal`?
+    ");
+    insta::assert_snapshot!(load("my-words"), @"
+    there is no pack `my-words`: No such file or directory (os error 2)
+      help: packs that ship: legal; anything else is a folder of YAML files, relative to the one of `kelvin.yaml`
+    ");
     fs::create_dir(root.path().join("empty")).expect("a folder");
-    assert!(load("empty").contains("has no YAML files"));
+    insta::assert_snapshot!(load("empty"), @"
+    the pack `empty` has no YAML files
+      help: put at least one file that ends in `.yaml` into the folder
+    ");
 }
 
 /// The fenced blocks of a document that are in one language.

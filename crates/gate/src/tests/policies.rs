@@ -218,7 +218,7 @@ fn a_metric_is_gated_however_few_cases_it_has() {
         (informed.verdict, informed.passed),
         (Word::Unmeasured, true)
     );
-    assert!(informed.reasons[0].text.contains("no metric is gated"));
+    insta::assert_snapshot!(informed.reasons[0].text, @"no metric is gated: name one under `gate: metrics:`");
 }
 
 #[test]

@@ -148,10 +148,7 @@ fn a_run_without_answers_is_told_in_words_that_fit_every_probe() {
         side: kelvin_record::ComparedSide::Head,
         ending: kelvin_record::Ending::Failed,
     };
-    assert_eq!(
-        failed.to_string(),
-        "the run of the head has a probe that got no answer at all"
-    );
+    insta::assert_snapshot!(failed.to_string(), @"the run of the head has a probe that got no answer at all");
 }
 
 #[test]
@@ -216,10 +213,11 @@ fn a_new_item_that_fails_from_the_start_is_told_once_by_what_the_gate_looks_at()
         text(&verdict)
     };
     let fails = told(0.0);
-    assert!(
-        fails.starts_with("`new` is new and fails `p.found` in every run"),
-        "{fails}"
-    );
+    insta::assert_snapshot!(fails, @"
+    `new` is new and fails `p.found` in every run
+    `p.found` did not change: every value is the same on both sides
+    `p.ndcg` did not change: every value is the same on both sides
+    ");
     assert_eq!(fails.matches("is new").count(), 1, "{fails}");
     assert!(!told(1.0).contains("is new"));
     // Of a metric with variants, no value of an item says that it is wrong.

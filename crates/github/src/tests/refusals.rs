@@ -91,7 +91,7 @@ fn a_lasting_502_is_given_up_after_four_requests() {
     let (client, _) = client(&server, TOKEN);
     let error = client.pull_request(PULL).expect_err("GitHub is down");
     assert_eq!((error.status(), client.requests()), (Some(502), 4));
-    assert!(error.to_string().contains("run the job again later"));
+    insta::assert_snapshot!(error.to_string(), @"the pull request: GitHub answered 502 (injected by the test); GitHub is in trouble; run the job again later");
 }
 
 #[test]

@@ -92,8 +92,7 @@ mod ids {
             }
         });
         let error = refusal("r.json", &stripped);
-        assert!(error.contains("`results.results[1]`"), "{error}");
-        assert!(error.contains("give each test a `description`"), "{error}");
+        insta::assert_snapshot!(error, @"`r.json`, `results.results[1]`: it has neither a description nor variables, and is not the only such test; give each test a `description`, or unset PROMPTFOO_STRIP_TEST_VARS");
     }
 
     #[test]
@@ -204,17 +203,14 @@ mod ids {
                 .iter()
                 .all(|row| row.case.starts_with("input-"))
         );
-        assert!(results.notices[0].contains("Give each sample an `id`"));
+        insta::assert_snapshot!(results.notices[0], @"the samples have no ids of their own, so a case is known by its input: one whose input is edited counts as a new one. Give each sample an `id`");
         let alike = numbered(|value| {
             for sample in value["samples"].as_array_mut().expect("a list") {
                 sample["input"] = json!("the same");
             }
         });
         let error = refusal("r.json", &alike);
-        assert!(
-            error.contains("give each sample of the dataset an `id`"),
-            "{error}"
-        );
+        insta::assert_snapshot!(error, @"`r.json`, `samples[1]`: sample 2 cannot be told from sample 1: they have no ids, and one input; give each sample of the dataset an `id`");
         // Numbers that a person gave, as of questions in a catalogue, are names.
         let own = numbered(|value| {
             for sample in value["samples"].as_array_mut().expect("a list") {
@@ -318,10 +314,7 @@ mod errors {
         });
         let results = read_text("r.json", &lost).expect("read");
         let error = results.rows[0].error.as_deref().expect("an error");
-        assert!(
-            error.contains("`correct` is named by an assertion"),
-            "{error}"
-        );
+        insta::assert_snapshot!(error, @"`correct` is named by an assertion, and `namedScores` lacks it");
     }
 
     #[test]
@@ -437,11 +430,7 @@ mod errors {
         let results = read_text("r.csv", &csv).expect("read");
         let row = &results.rows[0];
         let error = row.error.as_deref().expect("an error");
-        assert!(error.contains("`exact_match` has no value"), "{error}");
-        assert!(
-            error.contains("`non_llm_string_similarity` has no value"),
-            "{error}"
-        );
+        insta::assert_snapshot!(error, @"`exact_match` has no value; `non_llm_string_similarity` has no value");
         assert!(!row.scores.contains_key("exact_match"));
         assert!(results.metrics.contains_key("exact_match"));
     }
@@ -569,18 +558,12 @@ mod refused {
             "r.json",
             &promptfoo(|value| value["results"]["version"] = json!(4)),
         );
-        assert!(
-            error.starts_with("`r.json`, `results.version`: it is `4`, and this program reads 3; "),
-            "{error}"
-        );
+        insta::assert_snapshot!(error, @"`r.json`, `results.version`: it is `4`, and this program reads 3; write the file with promptfoo 0.121 or a version near to it");
         let error = refusal(
             "r.json",
             &changed("inspect/base.json", |value| value["version"] = json!(3)),
         );
-        assert!(
-            error.starts_with("`r.json`, `version`: it is `3`"),
-            "{error}"
-        );
+        insta::assert_snapshot!(error, @"`r.json`, `version`: it is `3`, and this program reads 2; convert the log with `inspect log convert`");
     }
 
     #[test]
@@ -598,11 +581,11 @@ mod refused {
         let log = changed("inspect/base.json", |value| {
             value["invalidated"] = json!(true)
         });
-        assert!(refusal("r.json", &log).contains("`invalidated`: it is true"));
+        insta::assert_snapshot!(refusal("r.json", &log), @"`r.json`, `invalidated`: it is true; run the evaluation again: somebody has marked samples of this log as invalid");
         let log = changed("evalite/base.trials3.json", |value| {
             value["evals"][0]["status"] = json!("running")
         });
-        assert!(refusal("r.json", &log).contains("`evals[0].status`: it is `running`"));
+        insta::assert_snapshot!(refusal("r.json", &log), @"`r.json`, `evals[0].status`: it is `running`; run the evaluation to its end");
     }
 
     #[test]
@@ -628,7 +611,7 @@ mod refused {
         let cut = std::fs::read(data().join("inspect/base.eval")).expect("read");
         let error =
             read_bytes("r.eval", &cut[..9000], None, &Columns::default()).expect_err("refused");
-        assert!(error.0.contains("the log is cut short"), "{error}");
+        insta::assert_snapshot!(error.0, @"`r.eval`: it is no archive that can be read: invalid Zip archive: Could not find EOCD; the log is cut short: run the evaluation again");
     }
 
     #[test]
@@ -637,7 +620,7 @@ mod refused {
             value["eval"]["config"]["log_samples"] = json!(false);
             value.as_object_mut().expect("an object").remove("samples");
         });
-        assert!(refusal("r.json", &log).contains("`eval.config.log_samples`: it is false"));
+        insta::assert_snapshot!(refusal("r.json", &log), @"`r.json`, `eval.config.log_samples`: it is false; run the evaluation without `--no-log-samples`: what is compared are the samples");
         let file = "lm-eval/base/results_2026-11-21T22-43-44.920729.json";
         let error = read_bytes(
             "r.json",
@@ -653,12 +636,7 @@ mod refused {
             Some(Format::Deepeval),
             &Columns::default(),
         );
-        assert!(
-            error
-                .expect_err("refused")
-                .0
-                .contains("it has no `testCases`")
-        );
+        insta::assert_snapshot!(error.expect_err("refused").0, @"`r.json`: it has no `testCases`; read the file of `DEEPEVAL_RESULTS_FOLDER`, or `.deepeval/.latest_test_run.json` before it is uploaded");
     }
 
     #[test]
@@ -670,56 +648,41 @@ mod refused {
                 .pop()
         });
         let error = refusal("r.json", &cut);
-        assert!(
-            error.contains("`results.stats`: it counts 16 results, and `results.results` has 15"),
-            "{error}"
-        );
+        insta::assert_snapshot!(error, @"`r.json`, `results.stats`: it counts 16 results, and `results.results` has 15; the run was cut short or the file was edited: run promptfoo again");
         let cut = changed("inspect/base.json", |value| {
             _ = value["samples"].as_array_mut().expect("a list").pop()
         });
-        assert!(
-            refusal("r.json", &cut)
-                .contains("`results.total_samples`: it is 48, and the log has 47 samples")
-        );
+        insta::assert_snapshot!(refusal("r.json", &cut), @"`r.json`, `results.total_samples`: it is 48, and the log has 47 samples; the log is incomplete: run the evaluation again");
         let cut = changed("deepeval/base.json", |value| {
             _ = value["testCases"].as_array_mut().expect("a list").pop()
         });
-        assert!(refusal("r.json", &cut).contains("count 16 test cases, and the file has 15"));
+        insta::assert_snapshot!(refusal("r.json", &cut), @"`r.json`: `testPassed` and `testFailed` count 16 test cases, and the file has 15; the run was cut short or the file was edited: run it again");
         let cut = changed("pydantic-evals/base.repeat3.json", |value| {
             _ = value["cases"].as_array_mut().expect("a list").pop();
         });
-        assert!(refusal("r.json", &cut).contains("says that it has 3 runs, and has 2"));
+        insta::assert_snapshot!(refusal("r.json", &cut), @"`r.json`: case `lang-utf` says that it has 3 runs, and has 2; the report was cut short or edited: evaluate again");
         let xml = r#"<testsuite name="a" tests="2"><testcase name="b"/></testsuite>"#;
-        assert!(refusal("r.xml", xml).contains("`testsuite a`: it counts 2 tests, and has 1"));
+        insta::assert_snapshot!(refusal("r.xml", xml), @"`r.xml`, `testsuite a`: it counts 2 tests, and has 1; the run was cut short or the file was edited: run the tests again");
         let xml = r#"<testsuite name="a" tests="1" failures="1" errors="0"><testcase name="b"/></testsuite>"#;
-        assert!(refusal("r.xml", xml).contains("it counts 1 failures and errors, and has 0"));
+        insta::assert_snapshot!(refusal("r.xml", xml), @"`r.xml`, `testsuite a`: it counts 1 failures and errors, and has 0; the run was cut short or the file was edited: run the tests again");
     }
 
     #[test]
     fn samples_without_a_score() {
         let csv = "id,latency\na,1\n";
         let error = read_bytes("r.csv", csv.as_bytes(), None, &case("id")).expect_err("refused");
-        assert!(
-            error
-                .0
-                .contains("no metric is declared; say which columns are scores"),
-            "{error}"
-        );
-        assert!(error.0.contains("`id`, `latency`"), "{error}");
+        insta::assert_snapshot!(error.0, @"`r.csv`: no metric is declared; say which columns are scores: `metrics: {NAME: {column: COLUMN}}`, of `id`, `latency`");
         let unscored = changed("evalite/base.trials3.json", |value| {
             for result in value["evals"][0]["results"].as_array_mut().expect("a list") {
                 result["scores"] = json!([]);
             }
         });
-        assert!(refusal("r.json", &unscored).contains("no sample has a score"));
+        insta::assert_snapshot!(refusal("r.json", &unscored), @"`r.json`: no sample has a score; what is compared are the scores of the samples: let the evaluator score them, and write them beside the samples");
         let error = refusal(
             "r.jsonl",
             "{\"doc_id\": 1, \"doc\": 2, \"filtered_resps\": []}",
         );
-        assert_eq!(
-            error,
-            "`r.jsonl`, `line 1`: `doc_hash` is missing; let the evaluator write the file again, and do not edit it"
-        );
+        insta::assert_snapshot!(error, @"`r.jsonl`, `line 1`: `doc_hash` is missing; let the evaluator write the file again, and do not edit it");
     }
 
     #[test]
@@ -728,26 +691,15 @@ mod refused {
             value["samples"][3]["scores"]["includes"]["value"] = json!("maybe");
         });
         let error = refusal("r.json", &log);
-        assert!(
-            error.contains("`samples[3].scores.includes.value`: `maybe` is no grade"),
-            "{error}"
-        );
+        insta::assert_snapshot!(error, @"`r.json`, `samples[3].scores.includes.value`: `maybe` is no grade that Inspect counts; let the scorer give a number, true or false, or one of C, P, I and N");
         let columns = metrics("id", &[("m", "m")]);
         let error =
             read_bytes("r.csv", b"id,m\na,1\nb,good\n", None, &columns).expect_err("refused");
-        assert!(
-            error
-                .0
-                .starts_with("`r.csv`, `line 3`: `m` is `good`, and no number"),
-            "{error}"
-        );
+        insta::assert_snapshot!(error.0, @"`r.csv`, `line 3`: `m` is `good`, and no number; write a number, true or false, or leave the field empty");
         let xml = r#"<testsuite><testcase name="a"><properties><property name="m" value="1"/></properties></testcase>
             <testcase name="b"><properties><property name="m" value="x"/></properties></testcase></testsuite>"#;
         let error = refusal("r.xml", xml);
-        assert!(
-            error.contains("`testcase b`: the property `m` is `x`, and a number in other tests"),
-            "{error}"
-        );
+        insta::assert_snapshot!(error, @"`r.xml`, `testcase b`: the property `m` is `x`, and a number in other tests; record a number in each test, or another property for texts");
     }
 
     #[test]
@@ -757,20 +709,14 @@ mod refused {
             .expect_err("refused");
         assert!(error.0.contains("it cannot be read"), "{error}");
         let error = refusal("r.txt", "Accuracy: 0.9");
-        assert!(
-            error.contains("its format is not plain; name it with `format:`, one of csv, jsonl"),
-            "{error}"
-        );
-        assert!(
-            refusal("r.json", "{\"evalId\": 1, \"results\": {")
-                .contains("this is no JSON that can be used")
-        );
+        insta::assert_snapshot!(error, @"`r.txt`: its format is not plain; name it with `format:`, one of csv, jsonl, promptfoo, junit, inspect, deepeval, lm-eval, pydantic-evals, evalite, harbor, ragas, langsmith, mlflow, langfuse, phoenix");
+        insta::assert_snapshot!(refusal("r.json", "{\"evalId\": 1, \"results\": {"), @"`r.json`: this is no JSON that can be used: EOF while parsing an object at line 1 column 26; the file is cut short or was edited by hand; let the evaluator write it again");
     }
 
     #[test]
     fn entities_of_a_document_are_not_expanded() {
         let xml = r#"<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">]><testsuite name="&a;"><testcase name="b"/></testsuite>"#;
-        assert!(refusal("r.xml", xml).contains("this is no XML that can be used"));
+        insta::assert_snapshot!(refusal("r.xml", xml), @"`r.xml`: this is no XML that can be used: at 1..2: unrecognized entity `a`; the file is cut short or was edited by hand; let the tests write it again");
     }
 }
 
@@ -871,22 +817,15 @@ mod tables {
                 .expect_err("refused")
                 .0
         };
-        assert!(
-            error("id,m\na,1\nb\n").contains("`line 3`: it has 1 fields, and the header has 2")
-        );
-        assert!(error("id,m\na\"b,1\n").contains("`line 2`: a quote stands within a field"));
-        assert!(
-            error("id,m\n\"a\"b,1\n")
-                .contains("`line 2`: a field goes on behind its closing quote")
-        );
-        assert!(error("id,m\na,1\n\"b,1\n").contains("`line 3`: a quote is never closed"));
-        assert!(error("id,m,m\na,1,2\n").contains("two columns are named `m`"));
-        assert!(error("id,m\n,1\n").contains("`line 2`: `id` is empty"));
-        assert!(
-            error("name,m\na,1\n").contains("there is no column `id`; name one of `m`, `name`")
-        );
-        assert!(error("id,m\n").contains("it holds no sample"));
-        assert!(error("id,m\na,1e999\n").contains("`m` is `1e999`, and no number"));
+        insta::assert_snapshot!(error("id,m\na,1\nb\n"), @"`r.csv`, `line 3`: it has 1 fields, and the header has 2; write the file again, in UTF-8, with quotes around fields that have commas or line breaks");
+        insta::assert_snapshot!(error("id,m\na\"b,1\n"), @"`r.csv`, `line 2`: a quote stands within a field; write the file again with quotes around each field that has one, and each of its quotes doubled");
+        insta::assert_snapshot!(error("id,m\n\"a\"b,1\n"), @"`r.csv`, `line 2`: a field goes on behind its closing quote; write the file again with quotes around each field that has one, and each of its quotes doubled");
+        insta::assert_snapshot!(error("id,m\na,1\n\"b,1\n"), @"`r.csv`, `line 3`: a quote is never closed; write the file again with quotes around each field that has one, and each of its quotes doubled");
+        insta::assert_snapshot!(error("id,m,m\na,1,2\n"), @"`r.csv`, `line 1`: two columns are named `m`; give each column its own name");
+        insta::assert_snapshot!(error("id,m\n,1\n"), @"`r.csv`, `line 2`: `id` is empty, so the sample belongs to no case; give every row the name of its case");
+        insta::assert_snapshot!(error("name,m\na,1\n"), @"`r.csv`: there is no column `id`; name one of `m`, `name`");
+        insta::assert_snapshot!(error("id,m\n"), @"`r.csv`: it holds no sample; run the evaluator on at least one case");
+        insta::assert_snapshot!(error("id,m\na,1e999\n"), @"`r.csv`, `line 2`: `m` is `1e999`, and no number; write a number, true or false, or leave the field empty");
         let mut columns = columns.clone();
         columns.repeat = Some("m".to_owned());
         let error = read_bytes("r.csv", b"id,m\na,0.5\n", None, &columns).expect_err("refused");
@@ -905,12 +844,7 @@ mod tables {
             &metrics("id", &[("m", "m")]),
         );
         let error = error.expect_err("refused").0;
-        assert!(
-            error.starts_with(
-                "`r.jsonl`, line 1: this is no JSON that can be used: `m` stands twice"
-            ),
-            "{error}"
-        );
+        insta::assert_snapshot!(error, @"`r.jsonl`, line 1: this is no JSON that can be used: `m` stands twice at line 1 column 24; the file is cut short or was edited by hand; let the evaluator write it again");
     }
 
     #[test]
@@ -975,7 +909,7 @@ mod tables {
             (0.5, 1.0)
         );
         let twice = line.replace("\"ok\"", "\"f1\"");
-        assert!(refusal("r.jsonl", &twice).contains("scored twice"));
+        insta::assert_snapshot!(refusal("r.jsonl", &twice), @"`r.jsonl`, `line 1.scores[1]`: `f1` is scored twice; keep one score of each name for a sample");
     }
 
     #[test]
@@ -1092,10 +1026,7 @@ mod told {
         );
         assert_eq!(results.rows[2].error.as_deref(), Some("Evaluation error"));
         let error = refusal("r.junit.xml", &xml("test 1"));
-        assert!(
-            error.contains("`test 1` has no description, and its number is no name"),
-            "{error}"
-        );
+        insta::assert_snapshot!(error, @"`r.junit.xml`, `testcase [dummy] prompt 1::test 1`: `test 1` has no description, and its number is no name; give each test a `description`, or write `-o results.json`, which has the variables");
     }
 
     #[test]

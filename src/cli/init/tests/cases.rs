@@ -94,10 +94,7 @@ fn a_file_of_records_serves_as_the_cases_and_any_other_file_is_refused_at_that_q
     assert_eq!(ended.expect("written"), Exit::Passed);
     assert_eq!(script.defaults.borrow()[2], "more.csv");
     let complaints = script.complaints.borrow();
-    assert!(
-        complaints[0].starts_with("`rag.py` is a file without records; "),
-        "{complaints:?}"
-    );
+    insta::assert_snapshot!(complaints[0], @"`rag.py` is a file without records; the cases are a folder with one Markdown file for each, or a file of JSON lines, JSON or CSV");
     assert!(said.contains("1 case with 1 type of units"), "{said}");
     let config = std::fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
     assert!(config.contains("cases: questions.csv"), "{config}");

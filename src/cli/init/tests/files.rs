@@ -1,5 +1,6 @@
 //! What is there already, and what comes beside it.
 
+use kelvin_fixtures::text::{lines_with, redacted};
 use std::fs;
 
 use super::{complete, load, project, request, run};
@@ -106,14 +107,7 @@ fn in_a_repository_the_workflow_stands_at_its_top_and_names_the_configuration() 
     };
     assert_eq!(run(&request, None).0.expect("written"), Exit::Passed);
     let text = fs::read_to_string(top.path().join(".github/workflows/kelvin.yml")).expect("read");
-    assert!(
-        text.contains("with: { config: \"my pipeline/kelvin.yaml\", setup: \"pip install"),
-        "{text}"
-    );
-    assert!(
-        text.contains("-r requirements.txt\", base-repeats: 5, comment: later }\n"),
-        "{text}"
-    );
+    insta::assert_snapshot!(lines_with(&text, &["kelvin.yaml"]), @r#"        with: { config: "my pipeline/kelvin.yaml", setup: "pip install -r requirements.txt", base-repeats: 5, comment: later }"#);
     let post = top.path().join(".github/workflows/kelvin-post.yml");
     let post = fs::read_to_string(post).expect("read");
     // The name of the configuration is read from the file.
@@ -163,7 +157,10 @@ fn the_workflows_alone_are_written_beside_a_configuration_that_is_there() {
     fs::remove_file(place.join("kelvin.yml")).expect("removed");
     fs::write(place.join("kelvin-post.yml"), "mine").expect("written");
     let error = run(&alone, None).0.expect_err("refused").to_string();
-    assert!(error.contains("kelvin-post.yml` is there"), "{error}");
+    insta::assert_snapshot!(redacted(&error), @"
+    `[TEMP]/.github/workflows/kelvin-post.yml` is there already, and is not what `kelvin init --workflow` would write
+      help: move it away first; nothing was written
+    ");
     assert!(!place.join("kelvin.yml").exists());
     fs::write(folder.path().join("kelvin.yaml"), "run: [\n").expect("written");
     fs::remove_file(place.join("kelvin-post.yml")).expect("removed");

@@ -7,6 +7,7 @@ mod probe;
 mod stopped;
 mod template;
 
+use kelvin_fixtures::text::{lines_with, redacted};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -147,7 +148,7 @@ fn answers_become_a_configuration_that_loads() {
     );
     assert!(written[".github/workflows/kelvin-post.yml"].ends_with(b"org/kelvin-action/post@v1\n"));
     assert!(written["kelvin.yaml"].starts_with(b"# yaml-language-server: $schema=https://"));
-    assert!(said.contains("\nnext: kelvin check"), "{said}");
+    insta::assert_snapshot!(redacted(&lines_with(&said, &["next: "])), @"next: kelvin check --config=[TEMP]/kelvin.yaml");
 }
 
 #[test]
@@ -168,18 +169,9 @@ fn a_wrong_answer_is_asked_for_again_with_the_reason() {
     let (ended, said) = run(&request(folder.path()), Some(&script));
     assert_eq!(ended.expect("written"), Exit::Passed);
     let complaints = script.complaints.borrow();
-    assert!(
-        complaints[0].contains("did you mean `{input}` instead of `{inputs}`?"),
-        "{complaints:?}"
-    );
-    assert!(
-        complaints[1].contains("`run` must not be empty"),
-        "{complaints:?}"
-    );
-    assert!(
-        complaints[2].contains("is not a JSON pointer"),
-        "{complaints:?}"
-    );
+    insta::assert_snapshot!(complaints[0], @"`run` has no placeholder `{input}`; did you mean `{input}` instead of `{inputs}`?");
+    insta::assert_snapshot!(complaints[1], @"`run` must not be empty");
+    insta::assert_snapshot!(complaints[2], @"`/a~b` is not a JSON pointer; in a pointer `~` is written as `~0` and a `/` within a key as `~1`");
     assert_eq!(complaints[3], "choose at least one");
     assert!(said.contains("nowhere"), "{said}");
     assert_eq!(load(folder.path()).cases, "cases");

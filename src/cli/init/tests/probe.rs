@@ -1,5 +1,6 @@
 //! A look at the output of a real pipeline.
 
+use kelvin_fixtures::text::lines_with;
 use std::fs;
 use std::path::Path;
 
@@ -130,7 +131,10 @@ fn a_pipeline_that_fails_says_why_and_the_person_names_the_field() {
     };
     let error = run(&broken, None).0.expect_err("refused");
     assert_eq!(Exit::of(&error), Exit::Unmeasurable);
-    assert!(format!("{error:#}").contains("no model"), "{error:#}");
+    insta::assert_snapshot!(format!("{error:#}"), @"
+    the pipeline failed on case `a`: it ended with exit code 4
+    no model
+    ");
     assert!(!folder.path().join("kelvin.yaml").exists());
 
     let asked = Request {
@@ -204,7 +208,7 @@ fn a_field_is_chosen_among_all_where_none_is_obvious_and_told_where_one_is() {
     let script = Script::of(&[Text("cases"), Yes(false)]);
     let (ended, said) = run(&clear, Some(&script));
     assert_eq!(ended.expect("written"), Exit::Passed);
-    assert!(said.contains("the decision is `decision`"), "{said}");
+    insta::assert_snapshot!(lines_with(&said, &["`decision`"]), @"the decision is `decision` (`--decision-field` names another)");
 }
 
 #[test]
@@ -229,7 +233,7 @@ fn a_pipeline_that_prints_its_answer_gets_a_command_that_writes_it() {
     ]);
     let (ended, said) = run(&asked, Some(&script));
     assert_eq!(ended.expect("written"), Exit::Passed);
-    assert!(said.contains("  sh p.sh {input} > {output}\n"), "{said}");
+    insta::assert_snapshot!(lines_with(&said, &["p.sh"]), @"  sh p.sh {input} > {output}");
     let config = load(folder.path());
     assert_eq!(config.run.text(), "sh p.sh {input} > {output}");
     assert_eq!(config.decision_field.as_str(), "decision");
@@ -238,12 +242,10 @@ fn a_pipeline_that_prints_its_answer_gets_a_command_that_writes_it() {
     let alone = Request { yes: true, ..asked };
     let error = run(&alone, None).0.expect_err("refused");
     assert_eq!(Exit::of(&error), Exit::Misused);
-    assert!(
-        error
-            .to_string()
-            .contains("let the command be `sh p.sh {input} > {output}`"),
-        "{error}"
-    );
+    insta::assert_snapshot!(error.to_string(), @"
+    the pipeline failed on case `a`: it ended with exit code 0, but wrote no output file
+      help: it printed its answer, and kelvin reads the file `{output}`: let the command be `sh p.sh {input} > {output}`
+    ");
 }
 
 #[test]
@@ -258,11 +260,10 @@ fn with_yes_a_run_finds_the_decision_and_what_is_not_known_is_named_with_an_exam
     };
     let (ended, said) = run(&request, None);
     assert_eq!(ended.expect("written"), Exit::Passed);
-    assert!(
-        said.contains("the decision is `/result/decision`"),
-        "{said}"
-    );
-    assert!(said.contains("governed by: gate_rule"), "{said}");
+    insta::assert_snapshot!(lines_with(&said, &["`/result/decision`", "`--governing-type`"]), @"
+    the decision is `/result/decision` (`--decision-field` names another)
+    the decision is to be governed by: gate_rule (`--governing-type` names others)
+    ");
     let config = load(folder.path());
     assert_eq!(config.decision_field.as_str(), "/result/decision");
     assert_eq!(config.governing_types, ["gate_rule"]);

@@ -2,6 +2,7 @@
 
 use super::taken_over::{ended, made_again, on};
 use super::*;
+use kelvin_fixtures::text::redacted;
 
 /// Somebody writes the first line of a comment; what is said, and the runs that were started.
 fn asks(rig: &Rig, who: &str, action: &str, body: &str) -> (String, Vec<u64>) {
@@ -19,18 +20,28 @@ fn asks(rig: &Rig, who: &str, action: &str, body: &str) -> (String, Vec<u64>) {
 fn who_may_write_starts_the_run_that_waits_and_nobody_else_does() {
     let rig = rig();
     let run = ended(&rig, "skipped");
-    for (who, action, body, why) in [
-        ("eve", "created", "/kelvin run", "may not write"),
-        ("nobody-at-all", "created", "/kelvin run", "may not write"),
-        ("carol", "created", "please /kelvin run", "nothing waits"),
-        ("carol", "edited", "/kelvin run", "nothing waits"),
+    let mut told = Vec::new();
+    for (who, action, body) in [
+        ("eve", "created", "/kelvin run"),
+        ("nobody-at-all", "created", "/kelvin run"),
+        ("carol", "created", "please /kelvin run"),
+        ("carol", "edited", "/kelvin run"),
     ] {
         let (said, started) = asks(&rig, who, action, body);
-        assert!(said.contains(why), "{who} {body}: {said}");
+        told.push(said.to_string());
         assert!(started.is_empty(), "{who} {body}: {started:?}");
     }
+    insta::assert_snapshot!(told.join("\n"), @"
+    `eve` may not write to this repository, so nothing is run
+
+    `nobody-at-all` may not write to this repository, so nothing is run
+
+    nothing waits for approval at the tip of the pull request
+
+    nothing waits for approval at the tip of the pull request
+    ");
     let (said, started) = asks(&rig, "carol", "created", "/kelvin run\r\nplease");
-    assert!(said.contains("is started, and measures"), "{said}");
+    insta::assert_snapshot!(redacted(&said), @"run 100 is started, and measures [HASH]");
     assert_eq!(started, [run]);
 }
 
@@ -70,10 +81,9 @@ fn a_run_under_way_is_left_alone_and_one_of_another_commit_is_none() {
         "comment": { "body": "/kelvin run", "user": { "login": "alice" } },
     });
     let said = on(&rig, "issue_comment", &payload, &[]).expect(1);
-    assert!(
-        said.stderr.contains("no run of `kelvin.yml` belongs to"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(redacted(&said.stderr), @"
+    error: no run of `kelvin.yml` belongs to [HASH], the tip of the pull request
+      help: the workflow has to start on `pull_request`; name its file with `workflow`
+    ");
     assert!(made_again(&rig).is_empty());
 }

@@ -1,6 +1,7 @@
 //! After an approval: the merge queue, the push, and the next pull request.
 
 use super::*;
+use kelvin_fixtures::text::{lines_with, redacted};
 
 /// The commit that the pull request became, on `main`.
 fn merge(rig: &mut Rig) -> String {
@@ -58,11 +59,7 @@ fn what_was_approved_passes_on_the_base_and_is_what_the_next_change_is_compared_
         .project
         .kelvin(&["history", "digest", "--since", "7d", "--format", "markdown"])
         .expect(0);
-    assert!(
-        page.stdout.contains("approved by `alice`"),
-        "{}",
-        page.stdout
-    );
+    insta::assert_snapshot!(redacted(&lines_with(&page.stdout, &["`alice`"])), @r"| [TIME] | #7 | \`evidence.following.rule\` 1.0000 → 0.0000 | approved by `alice` | x |");
     // The next change leaves the pipeline as it is: compared with the lower figures it passes.
     let root = rig.project.root().to_path_buf();
     git(&root, &["checkout", "--quiet", "-b", "next"]);
@@ -97,11 +94,7 @@ fn what_nobody_approved_stays_red_after_the_merge() {
         gate["verdict"], "regression",
         "nobody can be asked any more"
     );
-    assert!(
-        gate["reasons"]
-            .to_string()
-            .contains("nobody has approved it")
-    );
+    insta::assert_snapshot!(gate["reasons"].to_string(), @r#"[{"code":"metric","effect":"fail","metric":"evidence.following.rule","text":"`rule` is lost: 12 of 12 swaps of it moved the decision on the base, 0 do now"},{"code":"approval","effect":"warn","text":"nobody can approve this: nobody has approved it on its pull request"},{"code":"metric","effect":null,"metric":"evidence.failure_rate","text":"`evidence.failure_rate` stayed at 0.0000 over 4 cases; this suite can show a rise of 0.0500 or more"},{"code":"metric","effect":null,"metric":"evidence.invariance","text":"`evidence.invariance` stayed at 1.0000 over 4 cases; this suite can show a drop of 0.0500 or more"}]"#);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Ways to a green check that go by what GitHub shows late, shows in part, or shows of something else.
 
 use super::*;
+use kelvin_fixtures::text::{lines_with, redacted};
 
 /// Runs `kelvin approve --then check` as the workflow of the default branch does.
 fn decided_by_check(rig: &Rig) {
@@ -15,12 +16,7 @@ fn a_label_that_was_deleted_in_the_repository_approves_nothing() {
     // GitHub takes it off everything then, and tells no event.
     rig.server.state().deleted_labels.insert(LABEL.to_owned());
     let gate = rig.waits();
-    assert!(
-        gate["approval"]["ignored"]
-            .to_string()
-            .contains("not on the pull request"),
-        "{gate}"
-    );
+    insta::assert_snapshot!(gate["approval"]["ignored"].to_string(), @r#"["the label of `alice` does not count: the label is not on the pull request any more"]"#);
     rig.server.state().deleted_labels.clear();
     rig.passes();
 }
@@ -152,7 +148,7 @@ fn a_flood_of_comments_and_of_labels_makes_nothing_green_and_hides_no_decision()
     rig.says("alice", "/kelvin approve in the middle of the noise");
     rig.passes();
     assert!(rig.checks().iter().all(|check| check.0 == "completed"));
-    assert!(rig.sticky().contains("approved by `alice`"));
+    insta::assert_snapshot!(redacted(&lines_with(&rig.sticky(), &["`alice`"])), @r#"`evidence.following.rule` 1.0000 → 0.0000: approved by `alice` with a comment on `[TIME]`: "in the middle of the noise""#);
 }
 
 #[test]
@@ -196,11 +192,10 @@ fn no_reason_is_a_command_of_the_log() {
         "/kelvin approve fine ##[set-output name=verdict]pass",
     );
     let said = super::taken_over::approve(&rig, &["--then", "check"]).expect(0);
-    assert!(
-        said.stdout.contains("approved by `alice`"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(redacted(&said.stdout), @r#"
+    `evidence.following.rule` 1.0000 → 0.0000: approved by `alice` with a comment on `[TIME]`: "fine ## [set-output name=verdict]pass"
+    the check run `Kelvin` says success
+    "#);
     assert!(!said.stdout.contains("##["), "{}", said.stdout);
     let ran = rig.on("pull_request", &[]).expect(0);
     // The runner finds such a command anywhere in a line, unless commands are stopped.

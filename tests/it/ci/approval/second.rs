@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::github::{Run, archive};
+use kelvin_fixtures::text::{lines_with, redacted};
 
 const FORK: &str = "stranger/widgets";
 
@@ -56,22 +57,17 @@ fn the_request_of_a_fork_is_made_by_the_second_workflow_and_the_next_run_takes_t
     assert!(rig.requests().is_empty());
     second(&mut rig, &bundle).expect(0);
     assert_eq!(rig.requests().len(), 1);
-    assert!(
-        rig.sticky().contains("waiting for approval"),
-        "{}",
-        rig.sticky()
-    );
+    insta::assert_snapshot!(lines_with(&rig.sticky(), &["`rule`"]), @"
+    ### ⏸️ Kelvin: waiting for approval, `rule` is lost, 4 of 4 cases are answered otherwise
+    - ❌ `rule` is lost: 12 of 12 swaps of it moved the decision on the base, 0 do now
+    ");
     rig.says("alice", "/kelvin approve x");
     // The job of the fork reads what it may not write.
     let bundle = first(&mut rig, 0);
     let gate = rig.project.json("kelvin/gate.json");
     assert_eq!(gate["approval"]["state"], "approved");
     second(&mut rig, &bundle).expect(0);
-    assert!(
-        rig.sticky().contains("approved by `alice`"),
-        "{}",
-        rig.sticky()
-    );
+    insta::assert_snapshot!(redacted(&lines_with(&rig.sticky(), &["`alice`"])), @r#"`evidence.following.rule` 1.0000 → 0.0000: approved by `alice` with a comment on `[TIME]`: "x""#);
     assert_eq!(rig.requests().len(), 1);
 }
 
@@ -90,7 +86,10 @@ fn a_bundle_that_says_it_was_approved_is_asked_about_all_the_same() {
     });
     second(&mut rig, forged.to_string().as_bytes()).expect(0);
     let sticky = rig.sticky();
-    assert!(sticky.contains("waiting for approval"), "{sticky}");
+    insta::assert_snapshot!(lines_with(&sticky, &["`rule`"]), @"
+    ### ⏸️ Kelvin: waiting for approval, `rule` is lost, 4 of 4 cases are answered otherwise
+    - ❌ `rule` is lost: 12 of 12 swaps of it moved the decision on the base, 0 do now
+    ");
     assert!(!sticky.contains("forged"), "{sticky}");
     assert!(
         !rig.requests()[0].1.contains("whoever may push"),

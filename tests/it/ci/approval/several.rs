@@ -2,6 +2,7 @@
 
 use super::taken_over::approve;
 use super::*;
+use kelvin_fixtures::text::redacted;
 
 const OTHER: &str = "other.yaml";
 
@@ -70,8 +71,7 @@ fn a_command_that_names_no_request_approves_none_of_two_and_one_that_does_approv
     rig.says("alice", "/kelvin approve 000000000000 x");
     rig.labels("alice", "labeled");
     let gate = judged(&mut rig, OTHER, 3);
-    assert!(ignored(&gate).contains("that there is not"), "{gate}");
-    assert!(ignored(&gate).contains("a label names none"), "{gate}");
+    insta::assert_snapshot!(ignored(&gate), @r#"["the approval of `alice` does not count: several requests wait for a decision about this commit, and it names none of them; write the id of one behind the command","the approval of `alice` does not count: it names a request that there is not","the label of `alice` does not count: several requests wait for a decision about this commit, and a label names none of them; write a comment with the id of one"]"#);
 
     rig.says("alice", &format!("/kelvin approve {first} x"));
     let gate = judged(&mut rig, "kelvin.yaml", 0);
@@ -79,15 +79,23 @@ fn a_command_that_names_no_request_approves_none_of_two_and_one_that_does_approv
     let gate = judged(&mut rig, OTHER, 3);
     assert_eq!(gate["verdict"], "pending_approval");
     let said = approve(&rig, &["--config", OTHER, "--then", "check"]).expect(0);
-    assert!(
-        said.stdout.contains("waiting for approval"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(redacted(&said.stdout), @"
+    waiting for approval of `evidence.following.rule` 1.0000 → 0.0000: `alice` or `bob` or `somebody` comments `/kelvin approve [HASH] REASON` or adds the label `kelvin-approved`, until `[TIME]`; without a decision it fails
+    the approval of `alice` does not count: several requests wait for a decision about this commit, and it names none of them; write the id of one behind the command
+    the approval of `alice` does not count: it names a request that there is not
+    the label of `alice` does not count: several requests wait for a decision about this commit, and a label names none of them; write a comment with the id of one
+    the check run `Kelvin (other)` says failure
+    ");
 
     rig.says("bob", &format!("/kelvin approve {second} y"));
     let said = approve(&rig, &["--config", OTHER, "--then", "check"]).expect(0);
-    assert!(said.stdout.contains("approved by `bob`"), "{}", said.stdout);
+    insta::assert_snapshot!(redacted(&said.stdout), @r#"
+    `evidence.following.rule` 1.0000 → 0.0000: approved by `bob` with a comment on `[TIME]`: "y"
+    the approval of `alice` does not count: several requests wait for a decision about this commit, and it names none of them; write the id of one behind the command
+    the approval of `alice` does not count: it names a request that there is not
+    the label of `alice` does not count: several requests wait for a decision about this commit, and a label names none of them; write a comment with the id of one
+    the check run `Kelvin (other)` says success
+    "#);
     let gate = judged(&mut rig, OTHER, 0);
     assert_eq!(gate["approval"]["decision"]["by"], "bob");
     let gate = judged(&mut rig, "kelvin.yaml", 0);
@@ -118,7 +126,7 @@ fn where_one_request_waits_its_command_needs_no_id_and_a_later_request_takes_not
     // When she wrote there was one request that she could mean.
     judged(&mut rig, "kelvin.yaml", 0);
     let gate = judged(&mut rig, OTHER, 3);
-    assert!(ignored(&gate).contains("older than this request"), "{gate}");
+    insta::assert_snapshot!(ignored(&gate), @r#"["the approval of `alice` does not count: it is older than this request"]"#);
     assert_eq!(gate["verdict"], "pending_approval");
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::github::Run;
+use kelvin_fixtures::text::redacted;
 
 /// The run that asked, as GitHub knows it once it has ended.
 pub(super) fn ended(rig: &Rig, conclusion: &'static str) -> u64 {
@@ -61,11 +62,10 @@ fn an_approval_runs_the_job_again_once_and_the_job_passes() {
     let run = ended(&rig, "failure");
     rig.says("alice", "/kelvin approve x");
     let said = approve(&rig, &[]).expect(0);
-    assert!(
-        said.stdout.contains("approved by `alice`"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(redacted(&said.stdout), @r#"
+    `evidence.following.rule` 1.0000 → 0.0000: approved by `alice` with a comment on `[TIME]`: "x"
+    run 101 is started again, and takes the decision over
+    "#);
     assert_eq!(made_again(&rig), [run]);
     // The run that began since has seen it, and is not made again for the same decision.
     rig.wait(60);
@@ -83,8 +83,12 @@ fn what_does_not_count_runs_nothing_again_and_says_why() {
     rig.says("eve", "/kelvin approve x");
     rig.says("somebody", "/kelvin approve y");
     let said = approve(&rig, &[]).expect(0);
-    assert!(said.stdout.contains("`eve`") && said.stdout.contains("not one of those"));
-    assert!(said.stdout.contains("`somebody`"), "{}", said.stdout);
+    insta::assert_snapshot!(redacted(&said.stdout), @"
+    waiting for approval of `evidence.following.rule` 1.0000 → 0.0000: `alice` or `bob` or `somebody` comments `/kelvin approve [HASH] REASON` or adds the label `kelvin-approved`, until `[TIME]`; without a decision it fails
+    the approval of `somebody` does not count: whoever wrote the change may not decide about it (`gate.approval.not_author`)
+    the approval of `eve` does not count: `eve` is not one of those who may decide (`gate.approval.by`)
+    the job stays as it is
+    ");
     assert!(made_again(&rig).is_empty());
     approve(&rig, &["--then", "check"]).expect(0);
     assert_eq!(rig.checks()[0].1, "failure");
@@ -103,7 +107,7 @@ fn the_check_run_says_what_was_decided_and_no_job_is_run() {
     assert_eq!(rig.checks()[0].1, "failure");
     let state = rig.server.state();
     let shown = state.check_runs.values().next().expect("one")["output"].to_string();
-    assert!(shown.contains("rejected by `bob`"), "{shown}");
+    insta::assert_snapshot!(redacted(&shown), @r#"{"annotations_count":4,"annotations_url":"https://github.example/x","summary":"**`evidence.following.rule` 1.0000 → 0.0000: rejected by `bob` with a comment on `[TIME]`: \"y\"; the last good version is the commit `[HASH]`**\n\n- `evidence.following.rule` 1.0000 → 0.0000\n","text":null,"title":"`evidence.following.rule` 1.0000 → 0.0000: rejected by `bob` with a comment on `[TIME]`: \"y\"; the last good version is the commit `[HASH]`"}"#);
     assert!(state.run_again.is_empty());
 }
 
@@ -131,18 +135,14 @@ fn a_run_that_is_not_of_this_commit_or_has_not_ended_is_not_made_again() {
     rig.says("alice", "/kelvin approve x");
     let run = ended(&rig, "");
     let said = approve(&rig, &[]).expect(1);
-    assert!(said.stderr.contains("has not ended yet"), "{}", said.stderr);
+    insta::assert_snapshot!(said.stderr, @"error: run 101, which asked, has not ended yet: run this workflow again once it has");
     {
         let mut state = rig.server.state();
         let run = state.runs.get_mut(&run).expect("there");
         (run.head_sha, run.conclusion) = ("d".repeat(40), "failure");
     }
     let said = approve(&rig, &[]).expect(1);
-    assert!(
-        said.stderr.contains("not one of the commit"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"error: run 101 is not one of the commit that was decided about");
     assert!(made_again(&rig).is_empty());
 }
 
@@ -150,12 +150,12 @@ fn a_run_that_is_not_of_this_commit_or_has_not_ended_is_not_made_again() {
 fn where_nothing_is_asked_or_nobody_can_be_asked_nothing_follows() {
     let mut rig = rig();
     let said = approve(&rig, &[]).expect(0);
-    assert!(said.stdout.contains("nothing waits"), "{}", said.stdout);
+    insta::assert_snapshot!(said.stdout, @"nothing waits for approval at the tip of the pull request");
     rig.waits();
     ended(&rig, "failure");
     rig.says("alice", "/kelvin approve x");
     let said = approve(&rig, &["--config", "other.yaml"]).expect(0);
-    assert!(said.stdout.contains("nothing waits"), "{}", said.stdout);
+    insta::assert_snapshot!(said.stdout, @"nothing waits for approval at the tip of the pull request");
     let place = ("main".to_owned(), "kelvin.yaml".to_owned());
     let rules = rig.server.state().files.remove(&place).expect("there");
     approve(&rig, &[]).expect(1);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::repository::{commit, git};
+use kelvin_fixtures::text::lines_with;
 
 /// The same project in a repository: only of code that is known are answers kept.
 fn judged_in_git(scenarios: usize) -> Project {
@@ -67,9 +68,10 @@ fn recomputing_merging_and_grading_anew_ask_no_judge() {
     let said = project
         .kelvin(&["rescore", "grades", "kelvin/report.json"])
         .expect(1);
-    for part in ["`tone`", "kelvin check"] {
-        assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
-    }
+    insta::assert_snapshot!(said.stderr, @"
+    error: what the judge of the invariant `tone` has seen is not in the report, so it cannot be graded anew
+      help: run `kelvin check`: scenarios that the cache knows are not run again, and the judge of today's configuration is asked about what they left
+    ");
 }
 
 #[test]
@@ -84,11 +86,7 @@ fn a_ceiling_of_the_judge_stops_the_run_with_what_it_has_and_resume_goes_on() {
     };
     bounded(1);
     let said = project.kelvin(&["check"]).expect(2);
-    assert!(
-        said.stdout.contains("was called 1 times in this run"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["`grader`"]), @"~ the model `grader` of the judges was called 1 times in this run, which is the");
     let report = project.report();
     assert_eq!(report["run"]["ending"], "interrupted");
     let outcomes: Vec<Value> = ["s00", "s01", "s02"]

@@ -115,11 +115,7 @@ fn without_a_declaration_every_text_and_every_array_of_texts_at_the_top_is_taken
         "{\"id\": \"a\", \"policy\": \"Approve.\", \"passages\": [\"One.\", \"Two.\"], \"score\": 1.50}\n"
     );
     assert_eq!(units(seven), [("policy", "Deny.")]);
-    assert_eq!(
-        corpus.remarks[0].text,
-        "cases.jsonl: 2 record(s); units: `passages` (2, elements of arrays in 1), `policy` (2); given to the pipeline \
-         and never changed: `meta` (an object), `score` (a number); `records: {units: {...}}` declares others"
-    );
+    insta::assert_snapshot!(corpus.remarks[0].text, @"cases.jsonl: 2 record(s); units: `passages` (2, elements of arrays in 1), `policy` (2); given to the pipeline and never changed: `meta` (an object), `score` (a number); `records: {units: {...}}` declares others");
 }
 
 #[test]
@@ -232,13 +228,7 @@ fn a_conversation_with_an_answer_behind_the_last_turn_of_the_user_is_told() {
     };
     assert_eq!(said(&format!("{asked}\n")), "");
     let told = said(&format!("{asked}\n{answered}\n"));
-    assert!(
-        told.contains(
-            "in 1 of 2 records the conversation goes on behind the last message of the user"
-        ),
-        "{told}"
-    );
-    assert!(told.contains("line 2; take these messages out"), "{told}");
+    insta::assert_snapshot!(told, @"cases.jsonl: in 1 of 2 records the conversation goes on behind the last message of the user, so that the pipeline is given what was answered: line 2; take these messages out");
 }
 
 #[test]
@@ -275,7 +265,8 @@ fn refused(name: &str, text: &str, units: &[(&str, &str)]) -> String {
 #[test]
 fn what_is_wrong_is_told_with_its_line_and_what_to_do() {
     let good = "{\"id\": 1, \"policy\": \"x\"}\n";
-    for (name, text, units, wanted) in [
+    let mut texts = Vec::new();
+    for (name, text, units) in [
         (
             "c.jsonl",
             format!(
@@ -283,117 +274,101 @@ fn what_is_wrong_is_told_with_its_line_and_what_to_do() {
                 good.repeat(0) + "\n".repeat(16).as_str()
             ),
             &[][..],
-            "c.jsonl:17: not JSON: expected value, in column 22 of the record",
         ),
-        (
-            "c.jsonl",
-            format!("{good}[1]\n"),
-            &[],
-            "c.jsonl:2: not a record: invalid type: sequence, expected an object",
-        ),
-        (
-            "c.jsonl",
-            format!("{good}{good}"),
-            &[],
-            "c.jsonl:2: the id `1` is that of line 1 too",
-        ),
-        (
-            "c.jsonl",
-            format!("{good}{{\"policy\": \"y\"}}\n"),
-            &[],
-            "c.jsonl:2: the record has no `id`, which other records have; it has `policy`",
-        ),
+        ("c.jsonl", format!("{good}[1]\n"), &[]),
+        ("c.jsonl", format!("{good}{good}"), &[]),
+        ("c.jsonl", format!("{good}{{\"policy\": \"y\"}}\n"), &[]),
         (
             "c.jsonl",
             "{\"policy\": \"x\", \"policy\": \"y\"}".to_owned(),
             &[],
-            "c.jsonl:1: not a record: the key \"policy\" stands in the object twice",
         ),
-        (
-            "c.jsonl",
-            "{\"policy\": \"\\ud83d\"}".to_owned(),
-            &[],
-            "c.jsonl:1: the text at `policy` has half of a surrogate pair",
-        ),
-        (
-            "c.jsonl",
-            "{\"id\": [], \"policy\": \"x\"}".to_owned(),
-            &[],
-            "c.jsonl:1: `id` is an array, and a case is named by a text or a number",
-        ),
-        (
-            "c.jsonl",
-            good.to_owned(),
-            &[("policy", "/polcy")],
-            "`records.units.policy` names `/polcy`, and no record of c.jsonl has a text there\nname a field, or a JSON pointer such as `/customer/history/*`; the first record has `id`, `policy`",
-        ),
+        ("c.jsonl", "{\"policy\": \"\\ud83d\"}".to_owned(), &[]),
+        ("c.jsonl", "{\"id\": [], \"policy\": \"x\"}".to_owned(), &[]),
+        ("c.jsonl", good.to_owned(), &[("policy", "/polcy")]),
         (
             "c.jsonl",
             "{\"policy\": {\"text\": \"x\"}}".to_owned(),
             &[("policy", "policy")],
-            "c.jsonl:1: `policy` is an object, and a unit is a text; it has `text`",
         ),
         (
             "c.jsonl",
             "{\"policy\": [\"a\", null]}".to_owned(),
             &[("policy", "policy")],
-            "c.jsonl:1: element 2 of `policy` has null where a text is looked for",
         ),
         (
             "c.jsonl",
             "{\"policy\": [{\"id\": 1, \"text\": \"a\"}]}".to_owned(),
             &[("policy", "policy")],
-            "c.jsonl:1: element 1 of `policy` has an object where a text is looked for; it has `id`, `text`",
         ),
         (
             "c.jsonl",
             "{\"policy\": \"a\"}".to_owned(),
             &[("policy", "/policy/*")],
-            "c.jsonl:1: `/policy/*`: `*` stands for the elements of an array, and there is a text",
         ),
         (
             "c.jsonl",
             "{\"policy\": [{\"a\": \"x\", \"b\": \"y\"}]}".to_owned(),
             &[("a", "/policy/*/a"), ("policy", "/policy/*/b")],
-            "c.jsonl:1: a unit `a` and a unit `policy` lie in one element of an array",
         ),
-        (
-            "c.json",
-            "{\"policy\": \"x\"}".to_owned(),
-            &[],
-            "c.json:1: the file is one object, and an array of objects is looked for",
-        ),
+        ("c.json", "{\"policy\": \"x\"}".to_owned(), &[]),
         (
             "c.json",
             "[{\"policy\": \"x\"},\n {\"policy\" 1}]".to_owned(),
             &[],
-            "c.json:2: not JSON: expected `:`",
         ),
-        (
-            "c.csv",
-            "id,policy\na,x,y\n".to_owned(),
-            &[],
-            "c.csv:2: this row has 3 cells, and the first line has 2",
-        ),
-        (
-            "c.csv",
-            "id,policy\na,\"x\nb,y\n".to_owned(),
-            &[],
-            "c.csv:2: a quote that opens in this row or before it is never closed",
-        ),
-        (
-            "c.csv",
-            "id,id\na,x\n".to_owned(),
-            &[],
-            "c.csv:1: two columns are called `id`",
-        ),
-        ("c.jsonl", String::new(), &[], "c.jsonl has no record"),
-        ("c.jsonl", "\n\n".to_owned(), &[], "c.jsonl has no record"),
+        ("c.csv", "id,policy\na,x,y\n".to_owned(), &[]),
+        ("c.csv", "id,policy\na,\"x\nb,y\n".to_owned(), &[]),
+        ("c.csv", "id,id\na,x\n".to_owned(), &[]),
+        ("c.jsonl", String::new(), &[]),
+        ("c.jsonl", "\n\n".to_owned(), &[]),
     ] {
         let told = refused(name, &text, units);
-        assert!(told.contains(wanted), "{text}\n{told}");
+        texts.push(told.to_string());
         assert!(told.trim_end().lines().count() > 1, "what to do: {told}");
     }
+    insta::assert_snapshot!(texts.join("\n"), @r#"
+    c.jsonl:17: not JSON: expected value, in column 22 of the record
+    write one whole JSON object a record; a line end within a text is written as `\n`
+    c.jsonl:2: not a record: invalid type: sequence, expected an object
+    a record is an object such as `{"id": "a", "policy": "..."}`, each key once
+    c.jsonl:2: the id `1` is that of line 1 too, or differs in upper and lower case only
+    give every record an id of its own; `records: {id: FIELD}` names another field
+    c.jsonl:2: the record has no `id`, which other records have; it has `policy`
+    give every record an id, or take it out of all: then they are numbered
+    c.jsonl:1: not a record: the key "policy" stands in the object twice
+    a record is an object such as `{"id": "a", "policy": "..."}`, each key once
+    c.jsonl:1: the text at `policy` has half of a surrogate pair, such as `\ud83d` alone
+    write the character whole: no reader can tell what the half stands for
+    c.jsonl:1: `id` is an array, and a case is named by a text or a number
+    write a short text, or name another field with `records: {id: FIELD}`
+    `records.units.policy` names `/polcy`, and no record of c.jsonl has a text there
+    name a field, or a JSON pointer such as `/customer/history/*`; the first record has `id`, `policy`
+    c.jsonl:1: `policy` is an object, and a unit is a text; it has `text`
+    name the text in it with a JSON pointer such as `/customer/name`
+    c.jsonl:1: element 2 of `policy` has null where a text is looked for
+    name the text of each element with a JSON pointer such as `/passages/*/text`, and leave out elements without one
+    c.jsonl:1: element 1 of `policy` has an object where a text is looked for; it has `id`, `text`
+    name the text of each element with a JSON pointer such as `/passages/*/text`, and leave out elements without one
+    c.jsonl:1: `/policy/*`: `*` stands for the elements of an array, and there is a text
+    leave `*` out, or name the array
+    c.jsonl:1: a unit `a` and a unit `policy` lie in one element of an array, which changes its place as a whole
+    declare one text of each element under `records.units`
+    c.json:1: the file is one object, and an array of objects is looked for
+    write `[{…}, {…}]`, or one object a line into a file that ends in `.jsonl`
+    c.json:2: not JSON: expected `:`, in column 12
+    write `[{…}, {…}]`, or one object a line into a file that ends in `.jsonl`
+    c.csv:2: this row has 3 cells, and the first line has 2
+    put a cell with a comma, a quote or a line end between quotes
+    c.csv:2: a quote that opens in this row or before it is never closed
+    write a quote within a cell as two, and the cell between quotes
+    c.csv:1: two columns are called `id`
+    give every column a name of its own
+    c.jsonl has no record
+    put one record a case there
+    c.jsonl has no record
+    put one record a case there
+    "#);
     // A file of another form has a problem in every line.
     let told = refused("c.jsonl", &"nothing\n".repeat(300), &[]);
     assert!(

@@ -224,17 +224,14 @@ fn a_database_without_a_path_is_beside_the_workspace_and_its_init_may_fail() {
     let Err(Trouble::Failed(why)) = wrong.opened().map(|_| ()) else {
         panic!("it is not opened");
     };
-    assert!(
-        why.starts_with("the service `db` of type `sqlite`: `init`: near"),
-        "{why}"
-    );
+    insta::assert_snapshot!(why, @r#"the service `db` of type `sqlite`: `init`: near "nonsense": syntax error in  nonsense at offset 1"#);
     let endless = "CREATE TABLE a AS WITH RECURSIVE b(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM b) \
                    SELECT max(n) FROM b;";
     let slow = Beside::new(json!({"type": "sqlite", "init": endless, "timeout_s": 0.3}));
     let Err(Trouble::Failed(why)) = slow.opened().map(|_| ()) else {
         panic!("it is not opened");
     };
-    assert!(why.contains("`init`: it was stopped after 0.3 s"), "{why}");
+    insta::assert_snapshot!(why, @"the service `db` of type `sqlite`: `init`: it was stopped after 0.3 s");
 }
 
 #[test]
@@ -289,15 +286,17 @@ fn a_field_of_the_scenario_is_bound_in_a_query_and_in_init_and_changes_no_statem
     }
     let (key, what) = refused("sqlite", "SELECT '${KELVIN_PARAM_NAME}'");
     assert_eq!(key, "query");
-    assert!(what.contains("leave the quotes out"), "{what}");
-    for (init, told) in [
-        ("SELECT '${KELVIN_PARAM_NAME}'", "leave the quotes out"),
-        ("SELECT ${KELVIN_EXPECTED}", "must not find in its database"),
-    ] {
+    insta::assert_snapshot!(what, @"`${KELVIN_PARAM_NAME}` stands within quotes, a comment or a longer word: leave the quotes out, since it is bound as a value and never becomes a part of the text (join texts with `||` or CONCAT)");
+    let mut texts = Vec::new();
+    for init in ["SELECT '${KELVIN_PARAM_NAME}'", "SELECT ${KELVIN_EXPECTED}"] {
         let keys: ServiceKeys =
             serde_json::from_value(json!({"type": "sqlite", "init": init})).expect("a service");
         let (key, what) = services::open_service(&keys, &keys, keys.init()).expect_err(init);
         assert_eq!(key, "init");
-        assert!(what.contains(told), "{what}");
+        texts.push(what.to_string());
     }
+    insta::assert_snapshot!(texts.join("\n"), @"
+    `${KELVIN_PARAM_NAME}` stands within quotes, a comment or a longer word: leave the quotes out, since it is bound as a value and never becomes a part of the text (join texts with `||` or CONCAT)
+    `${KELVIN_EXPECTED}` stands for what is expected, which the pipeline must not find in its database
+    ");
 }
