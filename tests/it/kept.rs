@@ -1,4 +1,3 @@
-use kelvin_fixtures::text::redacted;
 use std::fs;
 use std::time::{Duration, SystemTime};
 

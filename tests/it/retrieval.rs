@@ -420,7 +420,8 @@ fn an_output_with_names_of_its_own_has_the_figures_of_one_with_the_usual_names()
     let said = project.kelvin(&["check"]);
     assert_eq!(said.code, Some(2), "{}{}", said.stdout, said.stderr);
     let advice = "has no `hits` and has `context`, `result`";
-    assert!(said.all().contains(advice), "{}", said.all());
+    let all = format!("{}{}", said.stdout, said.stderr);
+    assert!(all.contains(advice), "{all}");
     let settings = project.read("kelvin.yaml");
     let fields = "{hits: context.documents, doc_id: metadata.source, chunk_id: metadata.part, answer: result}";
     let named = settings.replace(
