@@ -559,10 +559,10 @@ fn a_change_that_edits_its_own_gate_is_told_so_first_and_judged_by_its_own_rules
             "this change edits the gate: max_drop 0.05 → 1.5"
         ]
     );
-    insta::assert_snapshot!(redacted(&reasons[0]), @"passes under rules that this change made; by the rules of the base [HASH] the verdict is regression: `rule` is lost: 12 of 12 swaps of it moved the decision on the base, 0 do now");
+    insta::assert_snapshot!(redacted(reasons[0]), @"passes under rules that this change made; by the rules of the base [HASH] the verdict is regression: `rule` is lost: 12 of 12 swaps of it moved the decision on the base, 0 do now");
     let page = project.read("kelvin/gate.md");
     let second = page.lines().nth(2).expect("the line below the headline");
-    insta::assert_snapshot!(redacted(&second), @"**Passes under rules that this change made; by the rules of the base [HASH] the verdict is regression: `rule` is lost: 12 of 12 swaps of it moved the decision on the base, 0 do now**");
+    insta::assert_snapshot!(redacted(second), @"**Passes under rules that this change made; by the rules of the base [HASH] the verdict is regression: `rule` is lost: 12 of 12 swaps of it moved the decision on the base, 0 do now**");
     assert!(
         said.stdout.contains("max_drop 0.05 → 1.5"),
         "{}",

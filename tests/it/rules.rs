@@ -116,7 +116,7 @@ fn a_drop_that_passes_since_everything_moves_to_another_folder_says_whose_rules_
     let first = &judgement["reasons"][0];
     assert_eq!(first["code"], json!("own_rules"), "{first}");
     let text = first["text"].as_str().expect("a text");
-    insta::assert_snapshot!(redacted(&text), @"the base [HASH] has no `kelvin.yaml`: the gate is the one that this change brings");
+    insta::assert_snapshot!(redacted(text), @"the base [HASH] has no `kelvin.yaml`: the gate is the one that this change brings");
     let page = project.read("sub/kelvin/gate.md");
     let head = page.lines().next().expect("a line");
     insta::assert_snapshot!(head, @"### ⚠️ Kelvin: passes under rules that this change made, 4 of 4 cases are answered otherwise");

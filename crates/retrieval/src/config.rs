@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::output::OutputFields;
+use super::fields::OutputFields;
 use super::{RetrievalKind, golden};
 use kelvin_base::digest::Fields;
 use kelvin_probe::rows;

@@ -8,6 +8,7 @@ pub mod compare;
 mod config;
 pub mod documents;
 mod evaluation;
+mod fields;
 mod figures;
 pub mod golden;
 mod kind;

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::RetrievalSettings;
+use super::fields::OutputFields;
 use super::golden::GoldenQuery;
-use super::output::{self, Output, OutputFields};
+use super::output::{self, Output};
 use super::record::{
     Citations, QueryRecord, RetrievalBasis, RetrievalSection, Retrieved, StrayCitations,
     chunker_versions,

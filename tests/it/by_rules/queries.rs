@@ -114,9 +114,9 @@ fn topics_that_are_lost_stay_red_where_the_labels_are_edited_to_what_is_found() 
         project.write("golden.yaml", &right);
     });
     gated.passes("corrected");
-    insta::assert_snapshot!(lines_with(&gated.page, &["`retrieval.ndcg@​10`"]), @"
-    **This change edits the labels of 6 of 20 queries; by the labels of the base the verdict is pass, and by its own it is pass; by the labels of the base `retrieval.ndcg@​10` of this change is 1.0000, and by its own it is 0.8893**
-    | Ranks the relevant hits first<br>`retrieval.ndcg@​10` | 1.00 | 1.00 | 0 | 20 | ✅ pass |
+    insta::assert_snapshot!(lines_with(&gated.page.replace('\u{200B}', ""), &["`retrieval.ndcg@10`"]), @"
+    **This change edits the labels of 6 of 20 queries; by the labels of the base the verdict is pass, and by its own it is pass; by the labels of the base `retrieval.ndcg@10` of this change is 1.0000, and by its own it is 0.8893**
+    | Ranks the relevant hits first<br>`retrieval.ndcg@10` | 1.00 | 1.00 | 0 | 20 | ✅ pass |
     ");
 }
 

@@ -58,7 +58,7 @@ fn a_pull_request_that_touches_pages_alone_is_green_without_a_call() {
         ran.summary
     );
     let comment = &rig.comments()[0];
-    insta::assert_snapshot!(redacted(&lines_with(&comment, &["### ", "`docs/a.md`"])), @"
+    insta::assert_snapshot!(redacted(&lines_with(comment, &["### ", "`docs/a.md`"])), @"
     ### ✅ Kelvin: unaffected
     **Nothing was run: the change touches only `docs/a.md`, which `harmless` of the base [HASH] lists**
     - Nothing was run: the change touches only `docs/a.md`, which `harmless` of the base [HASH] lists

@@ -395,7 +395,7 @@ fn a_judge_that_is_served_by_another_model_than_on_the_base_is_no_regression_and
     let judgement = verdict(&project, &said);
     assert_eq!(judgement["verdict"], json!("unmeasured"), "{}", said.stdout);
     let first = judgement["reasons"][0]["text"].as_str().expect("a text");
-    insta::assert_snapshot!(redacted(&first), @"`grading.judge_score` was not measured: the judge is another one: the base was graded by `judge-[TIME]`, as the server names it, and the head by `judge-[TIME]`: grade the report of the base anew with `kelvin rescore grades`, or measure the base again");
+    insta::assert_snapshot!(redacted(first), @"`grading.judge_score` was not measured: the judge is another one: the base was graded by `judge-[TIME]`, as the server names it, and the head by `judge-[TIME]`: grade the report of the base anew with `kelvin rescore grades`, or measure the base again");
 }
 
 /// A judge that refuses what it does not like to read.

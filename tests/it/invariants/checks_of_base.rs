@@ -168,7 +168,7 @@ fn a_check_that_is_edited_in_step_with_the_agent_says_first_what_failed_by_the_c
     let (said, judgement) = gate(&project);
     assert_eq!(said.code, Some(3), "{}", judgement["reasons"]);
     let first = reasons(&judgement)[0]["text"].as_str().expect("a text");
-    insta::assert_snapshot!(redacted(&first), @"this change edits what is measured; measured with the files of the base [HASH] (`checks/verify.sh`), the verdict is regression: `checks.in_root` fell from 1.0000 to 0.0000 over 4 scenarios, by 1.0000 (the limit is 0.0500), and all repeats agreed; most of it in `s0`, `s1`, `s2`; in `s0`: fails `in_root` (b): ended with exit code 2, expected 0; stderr: grep: b.txt: No such file or directory");
+    insta::assert_snapshot!(redacted(first), @"this change edits what is measured; measured with the files of the base [HASH] (`checks/verify.sh`), the verdict is regression: `checks.in_root` fell from 1.0000 to 0.0000 over 4 scenarios, by 1.0000 (the limit is 0.0500), and all repeats agreed; most of it in `s0`, `s1`, `s2`; in `s0`: fails `in_root` (b): ended with exit code 2, expected 0; stderr: grep: b.txt: No such file or directory");
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn four_wrong_labels_of_sixteen_are_red_and_the_first_reason_names_scenario_chec
         assert!(page.contains(part), "{part}");
     }
     let told = &check.stdout;
-    insta::assert_snapshot!(lines_with(&told, &["`t02`", "`label`"]), @"
+    insta::assert_snapshot!(lines_with(told, &["`t02`", "`label`"]), @"
     `label` (weight 1)    0.7500 (n=16); 95 % interval 0.46 to 0.94
     ! 4 of 16 scenarios did not pass: `t02`, `t05`, `t08` and 1 more; in the first
       one `label` (The ticket has the label that a person gave it) failed: the

@@ -70,7 +70,7 @@ fn a_softer_scorer_hides_no_loss_where_the_base_can_score_the_answers() {
     assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
     assert_eq!(judged["verdict"], json!("regression"), "{}", said.stdout);
     let first = judged["reasons"][0]["text"].as_str().expect("a text");
-    insta::assert_snapshot!(redacted(&first), @"this change edits what is measured; measured with the files of the base [HASH] (`score.sh`), the verdict is regression: `results.qa.correct` fell from 1.0000 to 0.7500 over 20 cases, by 0.2500 (the limit is 0.0500), and all repeats agreed; most of it in `qa/case-02`, `qa/case-05`, `qa/case-11`");
+    insta::assert_snapshot!(redacted(first), @"this change edits what is measured; measured with the files of the base [HASH] (`score.sh`), the verdict is regression: `results.qa.correct` fell from 1.0000 to 0.7500 over 20 cases, by 0.2500 (the limit is 0.0500), and all repeats agreed; most of it in `qa/case-02`, `qa/case-05`, `qa/case-11`");
     // The same change without what breaks the answers.
     let (said, judged) = gate(&project, &[]);
     assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);

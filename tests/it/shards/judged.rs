@@ -70,7 +70,7 @@ fn a_report_of_another_commit_says_nothing_of_the_one_that_is_checked_out() {
     let open = judged();
     assert_eq!(open["verdict"], "inconclusive", "{open}");
     let first = open["reasons"][0]["text"].as_str().expect("text");
-    insta::assert_snapshot!(redacted(&first), @"the report was measured at commit [HASH], and [HASH] is checked out: what lies between was not measured");
+    insta::assert_snapshot!(redacted(first), @"the report was measured at commit [HASH], and [HASH] is checked out: what lies between was not measured");
     assert_eq!(open["reasons"][0]["code"], "not_measured");
 }
 

@@ -13,10 +13,6 @@ use crate::documents::Documents;
 use crate::golden::GoldenQuery;
 use kelvin_base::decode::decoded;
 
-mod fields;
-
-pub(crate) use fields::OutputFields;
-
 /// An output. Its other keys are ignored.
 #[derive(Debug, Deserialize)]
 pub(super) struct Output {

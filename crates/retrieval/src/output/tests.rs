@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::SpanRule;
+use crate::fields::OutputFields;
 use crate::{
     Citations, QueryRecord, RetrievalBasis, RetrievalSection, StoredBasis, figures, notices,
 };

@@ -39,7 +39,7 @@ fn what_was_answered_before_a_stop_is_told_as_a_command_that_can_be_pasted() {
     assert!(words.contains(&"--cases=./cases"), "{words:?}");
     assert!(words.contains(&"--decision-field=/a/b"), "{words:?}");
     assert!(words.contains(&"--no-probe"), "{words:?}");
-    insta::assert_snapshot!(redacted(&words[1]), @"--config=[TEMP]/my config.yaml");
+    insta::assert_snapshot!(redacted(words[1]), @"--config=[TEMP]/my config.yaml");
     // Where nothing was answered, there is nothing to keep.
     let (_, said) = run(&request, Some(&Script::of(&[Stop])));
     assert!(!said.contains("next"), "{said}");

@@ -278,7 +278,7 @@ fn a_change_cannot_name_who_approves_it() {
     let told = gate["reasons"].to_string();
     insta::assert_snapshot!(redacted(&lines_with(&told, &["`evidence.following.rule`"])), @r#"[{"code":"approval","effect":"fail","text":"waiting for approval of `evidence.following.rule` 1.0000 → 0.0000: `alice` or `bob` or `somebody` comments `/kelvin approve [HASH] REASON` or adds the label `kelvin-approved`, until `[TIME]`; without a decision it fails"},{"code":"edits_rules","effect":"warn","text":"this change edits the gate: approval.by [\"alice\",\"bob\",\"somebody\"] → [\"write\"], approval.not_author true → false"},{"code":"metric","effect":"fail","metric":"evidence.following.rule","text":"`rule` is lost: 12 of 12 swaps of it moved the decision on the base, 0 do now"},{"code":"metric","effect":null,"metric":"evidence.failure_rate","text":"`evidence.failure_rate` stayed at 0.0000 over 4 cases; this suite can show a rise of 0.0500 or more"},{"code":"metric","effect":null,"metric":"evidence.invariance","text":"`evidence.invariance` stayed at 1.0000 over 4 cases; this suite can show a drop of 0.0500 or more"}]"#);
     let asked = &rig.requests()[0].1;
-    insta::assert_snapshot!(lines_with(&asked, &["approval.by"]), @r#"- this change edits the gate: approval.by \["alice","bob","somebody"\] → \["write"\], approval.not\_author true → false"#);
+    insta::assert_snapshot!(lines_with(asked, &["approval.by"]), @r#"- this change edits the gate: approval.by \["alice","bob","somebody"\] → \["write"\], approval.not\_author true → false"#);
     rig.says("carol", "/kelvin approve x");
     rig.says("somebody", "/kelvin approve x");
     rig.waits();

@@ -36,5 +36,5 @@ fn the_example_with_a_database_a_mocked_server_and_a_judge_has_a_composite_of_0_
         (&json!("error"), &Value::Null)
     );
     let reason = run["checks"]["polite"]["reason"].as_str().expect("a text");
-    insta::assert_snapshot!(redacted(&reason), @"the judge gave no score: no answer is recorded for this prompt (request [HASH])");
+    insta::assert_snapshot!(redacted(reason), @"the judge gave no score: no answer is recorded for this prompt (request [HASH])");
 }

@@ -10,27 +10,27 @@ use kelvin_base::digest::Fields;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OutputFields {
-    /// The list of hits.
+    /// The name of the list of hits.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub hits: Option<String>,
-    /// The answer.
+    /// The name of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub answer: Option<String>,
-    /// The document of a hit.
+    /// The name of the document of a hit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub doc_id: Option<String>,
-    /// The chunk of a hit.
+    /// The name of the chunk of a hit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub chunk_id: Option<String>,
-    /// The score of a hit.
+    /// The name of the score of a hit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub score: Option<String>,
-    /// The text of a hit, which is only shown.
+    /// The name of the text of a hit, which is only shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub text: Option<String>,
