@@ -437,6 +437,34 @@ fn an_output_with_names_of_its_own_has_the_figures_of_one_with_the_usual_names()
 }
 
 #[test]
+fn a_search_whose_hits_can_match_no_label_never_ends_with_nothing_to_do() {
+    // The labels name chunks, and the hits name none: every rank is 0 for ever.
+    let project = example();
+    let own = SERVED.replace(
+        "return json.loads(output.read_text())",
+        "return [hit[\"doc_id\"] for hit in json.loads(output.read_text())[\"hits\"]]",
+    );
+    project.write("serve.py", &own);
+    git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    commit(&project, "the search");
+    project.kelvin(&["check"]).expect(0);
+    project.kelvin(&["baseline", "save", "--local"]).expect(0);
+    git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+    project.write("serve.py", &format!("# The same.\n{own}"));
+    commit(&project, "a comment");
+    project.kelvin(&["gate", "--base", "main"]).expect(0);
+    let page = project.read("kelvin/gate.md");
+    insta::assert_snapshot!(kelvin_fixtures::text::lines_with(&page, &["None of", "Look at"]), @"
+    **None of 5 gated metrics dropped beyond what is allowed; `retrieval.found` and 2 more are at their worst everywhere, so that no loss of them can be seen**
+    Look at why `retrieval.found` is at its worst everywhere: no change can make it worse, so that it guards nothing.
+    ");
+    assert!(!page.contains("Nothing to do"), "{page}");
+}
+
+#[test]
 fn a_failed_query_counts_zero_is_listed_and_the_others_go_on() {
     let project = example_as_it_is();
     let broken = project.read("ask.py").replace(

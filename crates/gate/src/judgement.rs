@@ -432,6 +432,7 @@ fn as_on_the_base(id: &str, metric: &Metric, policy: &Policy) -> MetricVerdict {
         coverage: CellCounts::default(),
         unpaired: false,
         is_thin: false,
+        is_at_worst: false,
         swaps: None,
         drivers: Vec::new(),
     }

@@ -119,6 +119,9 @@ pub struct MetricVerdict {
     /// Whether so many inputs changed that the pairs alone are not enough for a conclusion.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_thin: bool,
+    /// Whether every value of this gated metric is the worst possible one on both sides, so that nothing can be lost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_at_worst: bool,
     /// The verdict on the governing type of the metric, if the metric is judged by the swaps of a type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swaps: Option<SwapsVerdict>,
@@ -450,6 +453,14 @@ impl Verdict {
         swaps
             .filter(|swaps| swaps.unseen)
             .map(|swaps| swaps.of_type.as_str())
+    }
+
+    /// The gated metrics that cannot get worse: every value is the worst possible one.
+    pub fn at_worst(&self) -> impl Iterator<Item = &str> {
+        let metrics = self.metrics.iter();
+        metrics
+            .filter(|(_, metric)| metric.is_at_worst)
+            .map(|(id, _)| id.as_str())
     }
 
     /// The governing types that decide now but did not decide on the base.

@@ -1,7 +1,7 @@
 //! The figures shown with a verdict, and the cases that caused a drop.
 
 use super::{Assembly, MetricFinding};
-use crate::compare::{MetricPair, loss};
+use crate::compare::{MetricPair, Presence, loss};
 use crate::governing::TypeDecision;
 use crate::look::{self, GUARD, Look};
 use crate::policy::Attention;
@@ -82,6 +82,9 @@ impl Assembly<'_> {
             },
             unpaired: found.unpaired,
             is_thin: self.incomparable.is_none() && unpaired::is_thin(pair),
+            is_at_worst: self.policy.attention(id, pair) == Attention::Gate
+                && !self.types.contains_key(id)
+                && is_at_worst(pair),
             swaps: self.types.get(id).map(swaps),
             drivers: look
                 .filter(|_| matches!(found.cause, Cause::Drop | Cause::Suspected))
@@ -104,6 +107,19 @@ fn swaps(decision: &TypeDecision) -> SwapsVerdict {
         unseen: decision.is_unseen(),
         unsteady: decision.unsteady.clone(),
     }
+}
+
+/// Whether the means of both sides are the worst possible value, so that every single value is.
+fn is_at_worst(pair: &MetricPair<'_>) -> bool {
+    let worst = match pair.direction {
+        Direction::Higher => pair.range.low,
+        Direction::Lower => pair.range.high,
+    };
+    let is_worst = |side: Option<f64>| {
+        side.zip(worst)
+            .is_some_and(|(value, worst)| (value - worst).abs() < GUARD)
+    };
+    pair.presence == Presence::Both && is_worst(pair.base) && is_worst(pair.head)
 }
 
 /// Replaces a figure that differs from 0 only by rounding with 0.

@@ -207,7 +207,21 @@ fn calm(judgement: &Judgement) -> String {
         true => ", by the labels of the base",
         false => "",
     };
-    format!("{better}{calm}{labels}{turned}{unseen}")
+    let at_worst =
+        at_worst(&judgement.verdict).map_or_else(String::new, |text| format!("; {text}"));
+    format!("{better}{calm}{labels}{turned}{unseen}{at_worst}")
+}
+
+/// The metrics of which no loss can be seen, since they are at their worst already; none if there are no such metrics.
+fn at_worst(verdict: &Verdict) -> Option<String> {
+    let mut metrics = verdict.at_worst();
+    let first = sentence::name(metrics.next()?);
+    Some(match metrics.count() {
+        0 => format!("{first} is at its worst everywhere, so that no loss of it can be seen"),
+        more => format!(
+            "{first} and {more} more are at their worst everywhere, so that no loss of them can be seen"
+        ),
+    })
 }
 
 /// The items that are worse by at least half of the scale although no metric dropped beyond its limit, with the number

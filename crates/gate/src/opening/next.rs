@@ -309,7 +309,12 @@ fn fine(verdict: &Verdict) -> Phrase {
     }
     let types: Vec<&str> = verdict.unseen_types().collect();
     match types.as_slice() {
-        [] => Phrase::text("Nothing to do."),
+        [] => match verdict.at_worst().next() {
+            Some(metric) => Phrase::text("Look at why ")
+                .name(metric)
+                .and(" is at its worst everywhere: no change can make it worse, so that it guards nothing."),
+            None => Phrase::text("Nothing to do."),
+        },
         [first, others @ ..] => {
             let begun = Phrase::text(format!("Add {items} in which ")).name(*first);
             let all = others
@@ -458,6 +463,7 @@ mod tests {
             coverage: CellCounts::default(),
             unpaired: false,
             is_thin: false,
+            is_at_worst: false,
             swaps: None,
             drivers: Vec::new(),
         };

@@ -328,6 +328,26 @@ fn false_alarms_of_edited_cases_are_divided_among_the_metrics_that_can_cause_one
 }
 
 #[test]
+fn a_metric_that_is_at_its_worst_on_both_sides_is_told_since_nothing_can_be_lost() {
+    let of = |value: f64| Report::default().with("m", &[("c", vec![vec![Some(value)]; 9])]);
+    let at_worst = |base: f64, head: f64| {
+        let verdict = stored(&Policy::default(), &of(base), &of(head));
+        verdict.at_worst().count()
+    };
+    assert_eq!(
+        (at_worst(0.0, 0.0), at_worst(0.0, 1.0), at_worst(1.0, 1.0)),
+        (1, 0, 0)
+    );
+    // Where lower is better, the worst is the upper end.
+    let (base, head) = (of(1.0).lower("m"), of(1.0).lower("m"));
+    let verdict = stored(&Policy::default(), &base, &head);
+    assert_eq!(verdict.at_worst().count(), 1);
+    let (base, head) = (of(0.0).lower("m"), of(0.0).lower("m"));
+    let verdict = stored(&Policy::default(), &base, &head);
+    assert_eq!(verdict.at_worst().count(), 0);
+}
+
+#[test]
 fn a_metric_that_fell_to_0_is_0_and_not_what_rounding_leaves() {
     let of = |value: f64| {
         let names: Vec<String> = (0..40).map(|at| format!("case-{at:02}")).collect();
