@@ -1,6 +1,9 @@
 //! From a folder with nothing but a pipeline and its data to a first true report, a first true green and a first true red:
 //! one folder for each kind of pipeline, with the answers that somebody in a hurry types.
 
+use std::fs;
+
+use kelvin_fixtures::text::lines_with;
 use serde_json::json;
 
 use crate::models::server::{Faults, says};
@@ -16,11 +19,11 @@ fn fresh(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
     let (remote, url) = bare();
     let project = Project::in_folder("my project", GROUNDED);
     for gone in ["kelvin.yaml", "pipeline.sh"] {
-        std::fs::remove_file(project.path(gone)).expect("removed");
+        fs::remove_file(project.path(gone)).expect("removed");
     }
-    std::fs::remove_dir_all(project.path("cases")).expect("removed");
+    fs::remove_dir_all(project.path("cases")).expect("removed");
     for (name, text) in files {
-        std::fs::create_dir_all(project.path(name).parent().expect("a folder")).expect("made");
+        fs::create_dir_all(project.path(name).parent().expect("a folder")).expect("made");
         project.write(name, text);
     }
     project.write(".gitignore", "__pycache__/\n");
@@ -251,6 +254,7 @@ fn a_search_and_a_table_of_questions() {
         &[
             ("What does your pipeline do? [2] ", ""),
             ("as `module:function`) [app.find:search] ", ""),
+            ("Run the pipeline once, on query `", ""),
             (
                 "Measure the first 3 of 4 queries now, with at least 3 calls? ",
                 "",
@@ -266,6 +270,57 @@ fn a_search_and_a_table_of_questions() {
     }
     let worse = SEARCHES.replace(", reverse=True", "");
     green_and_red(&project, ("app/find.py", &worse), "recall_doc@");
+}
+
+/// A pipeline as it is before anybody has heard of Kelvin: other names for everything, and its text in a parameter of
+/// another name.
+const RAG: &str = r#"PAGES = {
+    "docs/returns.md": "You may return a product within thirty days.",
+    "docs/shipping.md": "We ship a parcel to any country in a week.",
+    "docs/warranty.md": "The warranty covers broken parts for two years.",
+    "docs/payment.md": "We accept cards and invoices.",
+}
+
+def ask(question):
+    words = set(question.lower().strip("?").split())
+    def common(page):
+        return len(words & set(PAGES[page].lower().strip(".").split()))
+    found = sorted(PAGES, key=common, reverse=True)[:3]
+    documents = [{"page_content": PAGES[page], "metadata": {"source": page}} for page in found]
+    return {"result": PAGES[found[0]], "source_documents": documents}
+"#;
+
+#[test]
+fn a_rag_with_names_of_its_own_is_set_up_by_one_run_of_it() {
+    let rows = QUESTIONS.replace("question,source", "question,page");
+    let paths = ["returns", "shipping", "warranty", "payment"];
+    let golden = paths.iter().fold(rows.clone(), |rows, page| {
+        rows.replace(&format!(",{page}\n"), &format!(",docs/{page}.md\n"))
+    });
+    let (_remote, project) = fresh(&[("rag.py", RAG), ("questions.csv", &golden)]);
+    let said = project.kelvin(&["init", "--yes"]).expect(0);
+    insta::assert_snapshot!(lines_with(&said.stdout, &["taken for"]), @r"
+    `question` is taken for `query`
+    `page` is taken for `expected_doc_ids`
+    `source_documents` of the output is taken for `hits`
+    `result` of the output is taken for `answer`
+    `metadata.source` of the output is taken for `doc_id`
+    `page_content` of the output is taken for `text`
+    ");
+    let written = fs::read_to_string(project.path("kelvin.yaml")).expect("written");
+    insta::assert_snapshot!(lines_with(&written, &["output_fields"]), @"  output_fields: {hits: source_documents, answer: result, doc_id: metadata.source, text: page_content}");
+    let checked = project.kelvin(&["check"]).expect(0);
+    insta::assert_snapshot!(lines_with(&checked.stdout, &["recall_doc", "answered_rate"]), @r"
+    recall_doc@1,3,5,10   1.0000  1.0000  1.0000  1.0000 (n=4)
+    answered_rate         1.0000 (n=4); 95 % interval 0.39 to 1.00
+    ");
+    let worse = RAG.replace(", reverse=True", "");
+    green_and_red(&project, ("rag.py", &worse), "recall_doc@");
+
+    // Documents whose names are written otherwise would make every figure 0, and this is said before.
+    let (_remote, project) = fresh(&[("rag.py", RAG), ("questions.csv", &rows)]);
+    let said = project.kelvin(&["init", "--yes"]).expect(0);
+    insta::assert_snapshot!(lines_with(&said.stdout, &["docs/returns.md`"]), @"No hit names a document that any question expects: the first hit names `docs/returns.md`, and one of the questions expects `returns`. As long as the two are written differently, every figure is 0.");
 }
 
 const ANSWERS: &str = r#"FACTS = {"Paris": "Paris is the capital of France.", "Rome": "Rome is the capital of Italy."}

@@ -1,5 +1,7 @@
 //! The names that a pipeline has for the fields of its output, if they are not those of this program.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -44,20 +46,18 @@ impl OutputFields {
 
     /// Adds the names that differ to a digest.
     pub(crate) fn add_to(&self, fields: Fields) -> Fields {
-        let names = self.of_output().into_iter().chain(self.of_hit());
-        names
-            .filter_map(|(name, own)| Some((name, own?)))
+        self.pairs()
             .fold(fields, |fields, (name, own)| fields.field(name, own))
     }
 
-    const fn of_output(&self) -> [(&'static str, Option<&String>); 2] {
+    pub(crate) const fn of_output(&self) -> [(&'static str, Option<&String>); 2] {
         [
             ("hits", self.hits.as_ref()),
             ("answer", self.answer.as_ref()),
         ]
     }
 
-    const fn of_hit(&self) -> [(&'static str, Option<&String>); 4] {
+    pub(crate) const fn of_hit(&self) -> [(&'static str, Option<&String>); 4] {
         [
             ("doc_id", self.doc_id.as_ref()),
             ("chunk_id", self.chunk_id.as_ref()),
@@ -80,22 +80,42 @@ impl OutputFields {
         };
         rename(&mut output, self.of_output());
         if let Some(lack) = lack(&output, "hits", self.hits.as_ref()) {
-            return Err(lack);
+            return Err(lack + &self.advice(&output, "hits"));
         }
         let hits = output.get_mut("hits").and_then(Value::as_array_mut);
-        for (at, hit) in hits.into_iter().flatten().enumerate() {
-            if hit.is_string() {
-                *hit = json!({ "doc_id": hit.take() });
-            }
-            rename(hit, self.of_hit());
-            if let Some(lack) = lack(hit, "doc_id", self.doc_id.as_ref()) {
-                return Err(format!("is not usable: hit {} {lack}", at + 1));
-            }
+        let wrong = hits
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .find_map(|(at, hit)| {
+                if hit.is_string() {
+                    *hit = json!({ "doc_id": hit.take() });
+                }
+                rename(hit, self.of_hit());
+                Some((at + 1, lack(hit, "doc_id", self.doc_id.as_ref())?))
+            });
+        if let Some((number, lack)) = wrong {
+            let advice = self.advice(&output, "doc_id");
+            return Err(format!("is not usable: hit {number} {lack}{advice}"));
         }
         if let Some(Value::String(text)) = output.get("answer") {
             output["answer"] = json!({ "text": text, "grounded": !text.trim().is_empty() });
         }
         Ok(output)
+    }
+
+    /// What to do about an output that lacks a field: the names that it seems to have, if none was given yet.
+    fn advice(&self, output: &Value, needed: &str) -> String {
+        let proposed = Self::proposed(output, &BTreeSet::new());
+        match proposed.filter(|names| self.is_empty() && !names.is_empty()) {
+            Some(names) => format!(
+                "; it seems to have other names: write `retrieval: {{output_fields: {}}}` if these are right",
+                names.written()
+            ),
+            None => format!(
+                "; give the name that your pipeline has for it with `retrieval: {{output_fields: {{{needed}: …}}}}`"
+            ),
+        }
     }
 }
 
@@ -115,10 +135,7 @@ fn lack(object: &Value, needed: &str, own: Option<&String>) -> Option<String> {
         false => format!("has {}", keys.join(", ")),
     };
     let name = own.map_or(needed, String::as_str);
-    Some(format!(
-        "has no `{name}` and {there}; give the name that your pipeline has for it with `retrieval: {{output_fields: \
-         {{{needed}: …}}}}`"
-    ))
+    Some(format!("has no `{name}` and {there}"))
 }
 
 /// Gives the fields of an object the names that this program uses.

@@ -16,14 +16,17 @@ mod measure;
 mod measures;
 mod output;
 pub mod page;
+mod proposal;
 mod ranking;
 mod record;
 pub mod trec;
 
 pub use config::{RetrievalSettings, SpanRule};
 pub use evaluation::{EvalRequest, evaluate};
+pub use fields::OutputFields;
 pub use figures::figures;
 pub use measure::notices;
+pub use proposal::{FirstQuestion, first_question};
 pub use ranking::Ranking;
 pub use record::{
     AnswerRecord, Citations, Cited, Hit, Labels, QueryRecord, RetrievalBasis, RetrievalSection,

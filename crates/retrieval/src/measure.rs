@@ -1,6 +1,6 @@
 //! The questions of the golden set, and the records of the results.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,10 +57,8 @@ impl Questions {
 
     /// The same queries in the form for the pipeline.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
-        self.asked().map(|query| {
-            let input = json!({ "id": query.id, "query": query.query });
-            (query.id.as_str(), Cow::Owned(input.to_string() + "\n"))
-        })
+        self.asked()
+            .map(|query| (query.id.as_str(), Cow::Owned(query.input())))
     }
 }
 

@@ -4,7 +4,6 @@ use anyhow::anyhow;
 use serde_json::{Map, Value};
 
 use super::steps::{Steps, settings};
-use super::trial;
 use super::trial::Look;
 use crate::cli::ask;
 use kelvin_base::exit::Misuse;
@@ -20,12 +19,12 @@ pub(super) fn settle(steps: &mut Steps<'_>, look: Option<&Look>) -> anyhow::Resu
         if let Some(look) = look
             && let Err(failure) = &look.outcome.result
         {
-            return Err(evidence::unusable_decision(&look.case, failure, &config)
-                .unwrap_or_else(|| trial::failed(&look.case, failure)));
+            return Err(evidence::unusable_decision(&look.name, failure, &config)
+                .unwrap_or_else(|| look.failed()));
         }
         return Ok(());
     }
-    let field = match look.and_then(|look| look.output.as_ref()) {
+    let field = match look.and_then(|look| look.output.as_ref()?.as_object()) {
         Some(output) => pick(steps, output)?,
         None => name(steps)?,
     };

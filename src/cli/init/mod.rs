@@ -55,7 +55,7 @@ pub(super) struct InitArgs {
     /// A type of unit that should govern the decision, e.g. `gate_rule`. May be repeated.
     #[arg(long = "governing-type", value_name = "TYPE")]
     governing_types: Vec<String>,
-    /// Runs the pipeline once on the first case, to find the decision field or to check it.
+    /// Runs the pipeline once on the first case or question, to find the names in its output or to check them.
     #[arg(long, overrides_with = "no_probe")]
     probe: bool,
     /// Does not run the pipeline.

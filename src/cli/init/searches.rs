@@ -1,16 +1,84 @@
-//! Sets up the probe for a search: the golden questions, and the roles of their fields.
+//! Sets up the probe for a search: the golden questions with the roles of their fields, and the names in an output.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
 use super::kind::{DOCUMENTS, QUESTIONS, is_text, names_documents};
 use super::steps::Steps;
 use super::survey::{Survey, field};
+use super::trial;
 use crate::cli::ask;
 use kelvin_base::exit::Misuse;
 use kelvin_page::safe;
+use kelvin_retrieval::{OutputFields, first_question};
+use kelvin_run::config::Config;
+
+/// Determines the golden set, the names of its fields and those of an output. Returns the files that a trial has left in
+/// the repository, as lines for `.gitignore`.
+pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<BTreeSet<String>> {
+    golden(steps, survey)?;
+    let config = steps.config()?;
+    let first = first_question(&config)?;
+    let run = |config: &Config| {
+        let first = first_question(config)?;
+        let asked = trial::Asked {
+            noun: "query",
+            name: first.id.into(),
+            input: &first.input,
+            program: first.program,
+            reader: &trial::WholeOutput,
+        };
+        trial::run(config, &asked)
+    };
+    let trial = trial::settle(steps, ("query", &first.id), &run)?;
+    if let Some(output) = trial.look.and_then(|look| look.output) {
+        output_fields(steps, &output, &first.expected)?;
+    }
+    Ok(trial.left)
+}
+
+/// Records the names that an output has for its hits and their documents, and says which they are. If these cannot be
+/// told, the check explains how to give them.
+fn output_fields(
+    steps: &mut Steps<'_>,
+    output: &Value,
+    expected: &BTreeSet<String>,
+) -> anyhow::Result<()> {
+    let Some(fields) = OutputFields::proposed(output, expected) else {
+        return steps.print(
+            "nothing in the output is a list of hits with their documents; write into `output_fields` of `kelvin.yaml` \
+             which names it has for `hits` and `doc_id`, before `kelvin check`: docs/retrieval.md",
+        );
+    };
+    for (name, own) in fields.pairs() {
+        steps.print(&format!(
+            "`{}` of the output is taken for `{name}`",
+            safe::line(own)
+        ))?;
+    }
+    let documents = fields.documents(output);
+    let of_the_first = |found: &String| {
+        let alike = expected.iter().find(|id| found.contains(id.as_str()));
+        alike.or(expected.first())
+    };
+    if let Some(found) = documents.first()
+        && let Some(wanted) = of_the_first(found)
+        && !documents.iter().any(|id| expected.contains(id))
+    {
+        steps.print(&format!(
+            "No hit names a document that any question expects: the first hit names `{}`, and one of the questions \
+             expects `{}`. As long as the two are written differently, every figure is 0.",
+            safe::cut(&safe::line(found), 60),
+            safe::cut(&safe::line(wanted), 60)
+        ))?;
+    }
+    steps.said.output_fields = Some(fields).filter(|fields| !fields.is_empty());
+    Ok(())
+}
 
 /// Determines the golden set and the names of its fields.
-pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<()> {
+fn golden(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<()> {
     let path = steps.records(
         survey,
         "Which file has the questions, each with the documents that should be found?",

@@ -106,13 +106,14 @@ impl Steps<'_> {
             PipelineKind::Decides => {
                 let corpus = corpus::settle(self, survey)?;
                 let first = corpus.cases.first().map_or("", |case| &*case.name);
-                let trial = trial::settle(self, first, &|config| trial::run(config, &corpus))?;
+                let run = |config: &Config| trial::run_case(config, &corpus);
+                let trial = trial::settle(self, ("case", first), &run)?;
                 decision::settle(self, trial.look.as_ref())?;
                 governing::settle(self, &corpus)?;
                 left = trial.left;
                 seconds = trial.look.map(|look| look.outcome.seconds);
             }
-            PipelineKind::Searches => searches::settle(self, survey)?,
+            PipelineKind::Searches => left = searches::settle(self, survey)?,
             PipelineKind::Answers => answers::settle(self, survey)?,
             PipelineKind::Acts => acts::settle(self, survey)?,
         }

@@ -149,10 +149,16 @@ fn searches(said: &Request) -> String {
          \x20 run: {}\n\
          \x20 # The questions, each with the documents that should be found.\n\
          \x20 golden: {}\n\
-         {}",
+         {}{}",
         run(said),
         or(said.cases.as_ref(), "golden.yaml"),
         fields("  golden_fields", said),
+        said.output_fields
+            .as_ref()
+            .map_or_else(String::new, |names| format!(
+                "  # The names that its output has for the hits and their documents.\n  output_fields: {}\n",
+                names.written()
+            )),
     )
 }
 

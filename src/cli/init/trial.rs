@@ -7,20 +7,25 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::steps;
 use super::steps::Steps;
 use crate::check;
 use crate::cli::ask;
 use crate::cli::ask::Stopped;
+use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_evidence::DecisionReader;
 use kelvin_evidence::cases::Corpus;
 use kelvin_page::safe;
+use kelvin_probe::answer;
 use kelvin_run::config::Config;
-use kelvin_run::{Outcome, Rules, Runner, RunnerSettings, Silent, Start, Task, folder_of, judge};
+use kelvin_run::targets::Reply;
+use kelvin_run::{
+    Outcome, Program, Reader, Rules, Runner, RunnerSettings, Silent, Start, Task, folder_of, judge,
+};
 use kelvin_system::pipeline;
 use kelvin_system::pipeline::{Made, Watch};
 
@@ -33,19 +38,44 @@ pub(super) struct Trial {
     pub(super) left: BTreeSet<String>,
 }
 
-/// Runs the pipeline once on the first case, if the person agrees. `first` is the name of the case.
+/// What the pipeline is asked in the trial.
+pub(super) struct Asked<'a> {
+    /// What an input of this pipeline is called.
+    pub(super) noun: &'static str,
+    /// The name of the input.
+    pub(super) name: Arc<str>,
+    pub(super) input: &'a str,
+    pub(super) program: Program<'a>,
+    pub(super) reader: &'a dyn Reader,
+}
+
+/// Reads the whole output, whatever is in it.
+pub(super) struct WholeOutput;
+
+impl Reader for WholeOutput {
+    fn digest(&self) -> Digest {
+        Fields::of("kelvin/reader/whole/v1").digest()
+    }
+
+    fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
+        answer::whole(output)
+    }
+}
+
+/// Runs the pipeline once on the first input, if the person agrees. `first` is what an input is called, and the name of
+/// the first one.
 pub(super) fn settle(
     steps: &mut Steps<'_>,
-    first: &str,
+    first: (&str, &str),
     run: &dyn Fn(&Config) -> anyhow::Result<Look>,
 ) -> anyhow::Result<Trial> {
     let mut trial = Trial::default();
-    let first = safe::line(first);
+    let first = format!("{} `{}`", first.0, safe::line(first.1));
     let wanted = match (steps.said.probe, steps.ask) {
         (Some(said), _) => said,
         (None, _) if steps.said.decision_field.is_some() => false,
         (None, Some(ask)) => {
-            let question = format!("Run the pipeline once, on case `{first}`, to see its output?");
+            let question = format!("Run the pipeline once, on {first}, to see its output?");
             let wanted = ask::yes(ask, &question, true)?;
             steps.said.probe = Some(wanted);
             wanted
@@ -59,7 +89,7 @@ pub(super) fn settle(
         let config = steps.config()?;
         let timeout = config.limits.timeout.as_secs();
         steps.print(&format!(
-            "running the pipeline on case `{first}`, for at most {timeout} s"
+            "running the pipeline on {first}, for at most {timeout} s"
         ))?;
         let look = run(&config)?;
         let mended = mended(&look, &steps.said.run);
@@ -150,14 +180,16 @@ const LINES: usize = 40;
 /// How many columns of a long line are shown.
 const COLUMNS: usize = 160;
 
-/// The result of the pipeline for the first case.
+/// The result of the pipeline for the first input.
 pub(super) struct Look {
-    /// The name of the case.
-    pub(super) case: Arc<str>,
+    /// What an input of this pipeline is called.
+    noun: &'static str,
+    /// The name of the input.
+    pub(super) name: Arc<str>,
     /// The outcome of the call, with the decision field of the configuration.
     pub(super) outcome: Outcome,
-    /// The object that the pipeline wrote, if there is one.
-    pub(super) output: Option<Map<String, Value>>,
+    /// What the pipeline wrote, if it is an object or a list.
+    pub(super) output: Option<Value>,
     /// The files that the pipeline left in the repository, as lines for the `.gitignore` at its top.
     pub(super) left: BTreeSet<String>,
     /// The changes to files that git tracks.
@@ -167,25 +199,40 @@ pub(super) struct Look {
     pub(super) names_its_input: bool,
 }
 
+/// Runs the pipeline once on the first case of a corpus.
+///
+/// # Errors
+///
+/// As those of [`run`].
+pub(super) fn run_case(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
+    let case = corpus.cases.first().context("there is no case")?;
+    let evidence = steps::settings(config);
+    let scorer = judge::chosen_scorer(&evidence.scorer);
+    let asked = Asked {
+        noun: "case",
+        name: Arc::clone(&case.name),
+        input: case.input(),
+        program: evidence.program(),
+        reader: &DecisionReader::new(evidence, &*scorer),
+    };
+    run(config, &asked)
+}
+
 /// Runs the pipeline once, in a temporary output folder.
 ///
 /// # Errors
 ///
 /// Fails if the pipeline cannot be run, and with [`Stopped`] if a signal ended it.
-pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
-    let case = corpus.cases.first().context("there is no case")?;
+pub(super) fn run(config: &Config, asked: &Asked<'_>) -> anyhow::Result<Look> {
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let out = folder.path().join("kelvin");
-    let evidence = steps::settings(config);
-    let scorer = judge::chosen_scorer(&evidence.scorer);
-    let program = evidence.program();
     let settings = RunnerSettings {
-        rules: Rules::of(config, &program),
+        rules: Rules::of(config, &asked.program),
         out: &out,
         start: Start::Fresh,
         fingerprint: None,
         watch: None,
-        reader: &DecisionReader::new(evidence, &*scorer),
+        reader: asked.reader,
         observer: &Silent,
         observing: None,
     };
@@ -194,13 +241,13 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
     if let Some(watch) = &watch {
         watch.learns(true);
     }
-    let runner = Runner::open(|site| program.target.open(site), settings)?;
+    let runner = Runner::open(|site| asked.program.target.open(site), settings)?;
     let task = Task {
-        case: Arc::clone(&case.name),
+        case: Arc::clone(&asked.name),
         variant: None,
         repeat: 1,
     };
-    let input = |_: &Task| Cow::Borrowed(case.input());
+    let input = |_: &Task| Cow::Borrowed(asked.input);
     let outcome = runner
         .run_all("first baseline", std::slice::from_ref(&task), &input)?
         .pop();
@@ -217,11 +264,12 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
     });
     let output = find(&out, "output.json")
         .filter(|_| ended_well)
-        .and_then(|text| object(&text));
+        .and_then(|text| structure(&text));
     let call = folder_of(&out, &task.case, None, task.repeat);
     let names_its_input = output.is_some() && check::echo::is_in(&call);
     Ok(Look {
-        case: task.case,
+        noun: asked.noun,
+        name: task.case,
         outcome,
         output,
         left,
@@ -246,8 +294,11 @@ fn find(folder: &Path, name: &str) -> Option<Vec<u8>> {
     None
 }
 
-fn object(text: &[u8]) -> Option<Map<String, Value>> {
-    serde_json::from_slice(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)).ok()
+/// The object or the list that a text is.
+fn structure(text: &[u8]) -> Option<Value> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let value: Value = serde_json::from_slice(text).ok()?;
+    Some(value).filter(|value| value.is_object() || value.is_array())
 }
 
 impl Look {
@@ -259,11 +310,11 @@ impl Look {
             (None, Ok(_)) => String::new(),
             (None, Err(_)) => "no exit code, ".to_owned(),
         };
-        let case = safe::line(&self.case);
+        let (noun, name) = (self.noun, safe::line(&self.name));
         let seconds = self.outcome.seconds;
-        let mut lines = vec![format!("case `{case}`: {exit}{seconds:.1} s")];
+        let mut lines = vec![format!("{noun} `{name}`: {exit}{seconds:.1} s")];
         if let Some(output) = &self.output {
-            // A JSON map can always be written as JSON.
+            // A JSON value can always be written as JSON.
             let text = serde_json::to_string_pretty(output).unwrap_or_default();
             lines.push("it wrote:".to_owned());
             lines.extend(part(&text, End::Tail));
@@ -295,26 +346,30 @@ impl Look {
             failure.kind,
             FailureKind::OutputMissing | FailureKind::OutputNotJson
         );
-        missed && self.output.is_none() && object(failure.stdout.trim().as_bytes()).is_some()
+        missed && self.output.is_none() && structure(failure.stdout.trim().as_bytes()).is_some()
     }
 
     /// Why there is no output to examine, as an error.
     pub(super) fn failed(&self) -> anyhow::Error {
         match &self.outcome.result {
-            Err(failure) => failed(&self.case, failure),
-            Ok(_) => anyhow::anyhow!("the output for case `{}` could not be read", self.case),
+            Err(failure) => failed((self.noun, &self.name), failure),
+            Ok(_) => anyhow::anyhow!(
+                "the output for {} `{}` could not be read",
+                self.noun,
+                self.name
+            ),
         }
     }
 }
 
 /// Why there is no answer, with the last lines that the pipeline printed.
-pub(super) fn failed(case: &str, failure: &Failure) -> anyhow::Error {
+pub(super) fn failed((noun, name): (&str, &str), failure: &Failure) -> anyhow::Error {
     let printed = match failure.stderr.trim() {
         "" => String::new(),
         text => format!("\n{text}"),
     };
     anyhow::anyhow!(
-        "the pipeline failed on case `{case}`: {}{printed}",
+        "the pipeline failed on {noun} `{name}`: {}{printed}",
         failure.message
     )
 }

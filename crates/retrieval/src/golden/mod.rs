@@ -106,6 +106,11 @@ impl GoldenQuery {
         self.expected_chunk_ids.iter().map(String::as_str).collect()
     }
 
+    /// The query in the form for the pipeline.
+    pub fn input(&self) -> String {
+        json!({ "id": self.id, "query": self.query }).to_string() + "\n"
+    }
+
     /// The same query without the fields that depend on how documents are split.
     pub fn without_chunks(&self) -> Self {
         Self {

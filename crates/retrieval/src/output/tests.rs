@@ -57,8 +57,19 @@ fn an_output_without_its_hits_is_told_what_it_has_and_how_to_name_them() {
     };
     assert_eq!(
         said(&OutputFields::default(), &output),
-        "has no `hits` and has `answer`, `sources`; give the name that your pipeline has for it with `retrieval: \
-         {output_fields: {hits: …}}`"
+        "has no `hits` and has `answer`, `sources`; it seems to have other names: write `retrieval: {output_fields: \
+         {hits: sources}}` if these are right"
+    );
+    assert_eq!(
+        said(&OutputFields::default(), &json!({ "answer": "x" })),
+        "has no `hits` and has `answer`; give the name that your pipeline has for it with `retrieval: {output_fields: \
+         {hits: …}}`"
+    );
+    let nameless = json!({ "hits": [{ "id": "late.md", "score": 1 }] });
+    assert_eq!(
+        said(&OutputFields::default(), &nameless),
+        "is not usable: hit 1 has no `doc_id` and has `id`, `score`; it seems to have other names: write `retrieval: \
+         {output_fields: {doc_id: id}}` if these are right"
     );
     let misspelt = OutputFields {
         hits: Some("source".to_owned()),

@@ -112,6 +112,13 @@ def _handed(params):
     return params["input"], params.get("input_path"), turn
 
 
+def _question(input):
+    """What a function gets as its only parameter: of a question of a search, which has its id beside it, the text alone."""
+    if isinstance(input, list):
+        return [_question(one) for one in input]
+    return input["query"] if isinstance(input, dict) and set(input) == {"id", "query"} else input
+
+
 class _Text(bytes):
     """A value that is JSON already."""
 
@@ -169,7 +176,7 @@ class _Function:
             others = [one for one in self.parameters if one.name not in turn]
             wanting = [one for one in others if one.default is one.empty] or others
             if len(wanting) == 1:
-                known[wanting[0].name] = input
+                known[wanting[0].name] = _question(input)
         self.whole = self._whole(known, fields)
         positional = [one for one in self.parameters if one.kind is one.POSITIONAL_ONLY]
         before = [one.name in known for one in positional]
@@ -196,7 +203,9 @@ class _Function:
         """What to tell of a call that got a whole record, where the function may have asked for one field of it."""
         got = [name for name, value in known.items() if fields and value is fields]
         if not got:
-            return ""
+            alone = [name for name in known if name not in fields and name not in self.names] if fields else []
+            text = "; it got the text of the question as `%s`; a parameter called `input` gets an object with `id` and `query`"
+            return text % alone[0] if alone and known[alone[0]] is fields.get("query") else ""
         names = ["`%s`" % name for name in list(fields)[:12]]
         alone = [name for name in fields if name not in self.names]
         text = "; it got the whole input as `%s`, an object with %s" % (got[0], ", ".join(names))
@@ -305,8 +314,8 @@ def _is_async(function):
 
 
 def _awaiting(method):
-    async def ask(input):
-        return await method(input)
+    async def ask(text):
+        return await method(text)
 
     return ask
 
@@ -326,20 +335,20 @@ def _of_framework(found, address, way=None):
         # A Runnable of LangChain, which LangGraph has as well.
         if hasattr(found, "invoke") and hasattr(found, "ainvoke"):
             if way == "batch" and hasattr(found, "batch"):
-                return lambda inputs: found.batch(inputs, return_exceptions=True)
+                return lambda texts: found.batch(texts, return_exceptions=True)
 
-            async def ainvoke(input, conversation_id=None):
-                return await found.ainvoke(input, **_in_thread(conversation_id))
+            async def ainvoke(text, conversation_id=None):
+                return await found.ainvoke(text, **_in_thread(conversation_id))
 
-            def invoke(input, conversation_id=None):
-                return found.invoke(input, **_in_thread(conversation_id))
+            def invoke(text, conversation_id=None):
+                return found.invoke(text, **_in_thread(conversation_id))
 
             return ainvoke if way == "concurrency" else invoke
         # A query engine of LlamaIndex.
         if hasattr(found, "query") and hasattr(found, "aquery"):
             if way == "batch":
                 raise _Refused("the query engine `%s` answers one query at a time: leave out `batch`" % address)
-            return _awaiting(found.aquery) if way == "concurrency" else lambda input: found.query(input)
+            return _awaiting(found.aquery) if way == "concurrency" else lambda text: found.query(text)
         # A module of DSPy, called by the only field that it has to be given.
         if hasattr(found, "named_predictors") and hasattr(found, "forward"):
             fields = getattr(getattr(found, "signature", None), "input_fields", None)
@@ -352,8 +361,8 @@ def _of_framework(found, address, way=None):
                     % (address, ", ".join("`%s`" % name for name in names) or "nothing")
                 )
             if way == "concurrency" and hasattr(found, "acall"):
-                return _awaiting(lambda input: found.acall(**{names[0]: input}))
-            return lambda input: found(**{names[0]: input})
+                return _awaiting(lambda text: found.acall(**{names[0]: text}))
+            return lambda text: found(**{names[0]: text})
     if not callable(found):
         raise _Refused("`%s` is %s, which cannot be called" % (address, type(found).__name__))
     return found
