@@ -17,6 +17,8 @@ pub(super) struct OtherSettings<'a> {
     pub(super) rules: &'a Path,
     /// Whether the cache is bypassed, because its results come from other checks than the new ones.
     pub(super) no_cache: bool,
+    /// The names of the items to measure; none for those that were asked for.
+    pub(super) only: Option<&'a [String]>,
 }
 
 /// The side that is judged: a running measurement, or a finished report.

@@ -256,6 +256,7 @@ impl SettingsBefore {
             rules: &furnished.root,
             // The cached results were made with the files of the change.
             no_cache: !self.files.files.is_empty(),
+            only: None,
         })
     }
 

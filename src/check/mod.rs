@@ -3,6 +3,7 @@
 mod absent;
 mod again;
 mod approval;
+mod as_it_was;
 mod asked;
 pub(crate) mod bill;
 mod budget;

@@ -7,8 +7,8 @@ use super::head_items::{self, AskedOfTheBase};
 use super::looking::{ComparisonEnding, Looking, unknown};
 use super::stored::StoredReports;
 use super::{
-    BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, calibrated, claims,
-    compute, drift, measure, record, rules, stored, texts, why,
+    BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, as_it_was, calibrated,
+    claims, compute, drift, measure, record, rules, stored, texts, why,
 };
 use crate::baseline;
 use crate::baseline::{Baseline, Remote, Search};
@@ -55,7 +55,7 @@ pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<
 }
 
 /// The judgement, and the base if it was measured for this judgement, in part or as a whole.
-type Settled = (Judgement, Option<Report>);
+pub(super) type Settled = (Judgement, Option<Report>);
 
 /// Judges, and puts a reason first if the change edits the rules that it is judged by. Only the effects of such an
 /// edit, new items that fail, and a baseline that could not be asked for come before that reason.
@@ -69,6 +69,7 @@ pub(super) fn judge(
     let (mut judgement, base) = settle(asked, config, side)?;
     let same_items = measure::has_items_of_the_base(&judgement);
     as_the_base_measures(asked, config, side, (&mut judgement, same_items));
+    as_it_was::judge_items_of_the_base(asked, config, side, &mut judgement);
     judgement.reproduce = Some(again::reproduction(
         request,
         config,
@@ -151,11 +152,15 @@ impl FoundBaseline {
 }
 
 /// The request, and the observer of the progress.
-type Asked<'a> = (&'a GateRequest, &'a dyn Observer);
+pub(super) type Asked<'a> = (&'a GateRequest, &'a dyn Observer);
 
 /// Judges by the rules of the head. If the change edits the rules and passes, it is also judged by the rules of the
 /// base.
-fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyhow::Result<Settled> {
+pub(super) fn settle(
+    asked: Asked<'_>,
+    config: &Config,
+    side: &mut dyn JudgedSide,
+) -> anyhow::Result<Settled> {
     if let Some(judgement) = unknown(&side.report()) {
         return Ok((judgement, None));
     }
@@ -339,6 +344,7 @@ fn weigh(
     };
     let before = side.invocations();
 
+    let edited_texts = as_it_was::edited_texts(config, base, &head);
     let mut told = what_differs(base, &head, &left_out);
     told.told.extend(side.differences(config));
     let base_at = commit_that_runs_again(config, provenance, side)?;
@@ -441,6 +447,7 @@ fn weigh(
         base_invocations: Some(base.run.session.cost.invocations),
         cost_ratio: head.run.session.cost.times(&base.run.session.cost),
         comparisons: aligned.comparisons,
+        edited_texts,
         ..Judgement::with_base(verdict, provenance.clone())
     }
     .differing(told.told))

@@ -193,3 +193,87 @@ fn a_drop_does_not_hide_behind_easy_cases_or_inputs_that_are_taken_away() {
         assert_eq!(judgement["passed"], json!(false), "{name}: {}", said.stdout);
     }
 }
+
+/// The pipeline, worse for two cases as long as they have the words of the base.
+fn worse_for_the_words_of_the_base() -> String {
+    format!(
+        "if grep -qE '^# Request (alder|birch)' \"$1\" && grep -q 'Sent in' \"$1\"; then {CONSTANT}; exit; fi\n{GROUNDED}"
+    )
+}
+
+/// Takes the words away for which that pipeline is worse.
+fn say_otherwise(project: &Project) {
+    for case in &ALL[..2] {
+        let path = format!("cases/{case}.md");
+        let text = project.read(&path);
+        assert!(text.contains("Sent in"), "{text}");
+        project.write(&path, &text.replace("Sent in", "Received"));
+    }
+}
+
+#[test]
+fn a_loss_does_not_hide_in_the_text_that_an_edit_takes_away() {
+    for (config, exit) in [
+        ("", 0),
+        ("baseline: {compute: true}\n", 0),
+        ("gate: {on_edited: fail}\n", 3),
+    ] {
+        let (_remote, url) = bare();
+        let project = pushed(&url, GROUNDED);
+        project.config(config);
+        commit(&project, "settings");
+        git(project.root(), &["push", "--quiet", "origin", "main"]);
+        save(&project);
+        branch(&project, "trick", &worse_for_the_words_of_the_base());
+        say_otherwise(&project);
+        commit(&project, "worse, and the cases with it");
+        let said = project.kelvin(&["gate"]).expect(exit);
+        let judgement = verdict(&project, &said);
+        assert_eq!(
+            judgement["verdict"],
+            json!("inconclusive"),
+            "{config}: {}",
+            said.stdout
+        );
+        let first = &judgement["reasons"][0];
+        assert_eq!(
+            first["code"],
+            json!("measured_as_base"),
+            "{config}: {first}"
+        );
+        let text = first["text"].as_str().expect("a text");
+        assert!(text.contains("evidence.following.rule"), "{config}: {text}");
+        assert!(judgement["reruns"].as_u64() > Some(0), "{config}");
+    }
+}
+
+#[test]
+fn a_right_pipeline_may_edit_cases_and_is_asked_about_the_old_ones_alone() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    // Without a change of the pipeline there is nothing to ask.
+    git(project.root(), &["checkout", "--quiet", "-b", "cases"]);
+    say_otherwise(&project);
+    commit(&project, "other words");
+    let said = project.kelvin(&["gate"]).expect(0);
+    let judgement = verdict(&project, &said);
+    assert_eq!(
+        (&judgement["verdict"], &judgement["reruns"]),
+        (&json!("pass"), &json!(0))
+    );
+
+    branch(&project, "both", &format!("# said again\n{GROUNDED}"));
+    let said = project.kelvin(&["gate"]).expect(0);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    let reasons = judgement["reasons"].as_array().expect("a list");
+    let calm = reasons
+        .iter()
+        .find(|one| one["code"] == json!("measured_as_base"));
+    assert_eq!(calm.expect("it was asked")["effect"], json!(null));
+    let calls =
+        project.json("kelvin/report.json")["run"]["session"]["cost"]["invocations"].as_u64();
+    let (asked, all) = (judgement["reruns"].as_u64(), calls.map(|calls| calls - 1));
+    assert!(asked > Some(0) && asked < all, "{asked:?} of {all:?}");
+}

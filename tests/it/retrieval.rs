@@ -704,3 +704,33 @@ fn a_comparison_is_pinned_as_json_and_as_markdown() {
         .map_or(section.len(), |at| at + 2);
     insta::assert_snapshot!("comparison_markdown", section[..end].trim());
 }
+
+#[test]
+fn other_names_for_an_output_do_not_hide_a_worse_search() {
+    let (_remote, url) = bare();
+    let search = "import json, sys\ndef search(query):\n    found = FOUND\n    \
+                  return {'sources': [{'source': found}], 'others': [{'source': query.split()[0]}]}\n";
+    let project = pushed(&url, GROUNDED);
+    project.write("find.py", &search.replace("FOUND", "query.split()[0]"));
+    project.write(
+        "golden.csv",
+        "query,expected_doc_ids\nalder pays,alder\nbirch pays,birch\ncedar pays,cedar\ndogwood pays,dogwood\nelm pays,elm\n",
+    );
+    let config = |names: &str| {
+        format!(
+            "retrieval:\n  run: {{python: \"find:search\"}}\n  golden: golden.csv\n  output_fields: {{hits: {names}, doc_id: source}}\n"
+        )
+    };
+    project.write("kelvin.yaml", &config("sources"));
+    commit(&project, "a search");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    git(project.root(), &["checkout", "--quiet", "-b", "worse"]);
+    project.write("find.py", &search.replace("FOUND", "'nothing'"));
+    project.write("kelvin.yaml", &config("others"));
+    commit(&project, "worse, and other names");
+    let said = project.kelvin(&["gate"]).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("regression"), "{}", said.stdout);
+    assert_eq!(judgement["reasons"][0]["code"], json!("measured_as_base"));
+}

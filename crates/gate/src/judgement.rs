@@ -69,6 +69,9 @@ pub struct Judgement {
     /// How far the head is from the anchor; missing if the configuration names no anchor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
+    /// The items of the base that have another text on the head. They are known while a gate runs, and not written.
+    #[serde(skip)]
+    pub edited_texts: Vec<String>,
     /// How to run this gate again; missing if nothing was run, as between two named reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<Reproduction>,
@@ -125,6 +128,7 @@ impl Judgement {
             base_reruns: 0,
             cost_ratio: None,
             drift: None,
+            edited_texts: Vec::new(),
             reproduce: None,
             approval: None,
         }
@@ -148,6 +152,7 @@ impl Judgement {
             base_reruns: 0,
             cost_ratio: None,
             drift: None,
+            edited_texts: Vec::new(),
             reproduce: None,
             approval: None,
         }

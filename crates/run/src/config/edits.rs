@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Config, yaml};
 use crate::judge::declared_identity;
+use crate::targets::Address;
 
 /// The part of a configuration to which an edit belongs. Edits are reported in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,6 +147,9 @@ fn measured(config: &Config) -> Value {
     settings.insert("fingerprint".to_owned(), json!(config.fingerprint));
     for probe in config.configured() {
         settings.extend(probe.settings.as_data());
+        if let Some(decision) = probe.settings.target().and_then(Address::decision) {
+            settings.insert("run.http.decision".to_owned(), json!(decision));
+        }
     }
     let judges = config.judges();
     let models = judges.flat_map(|(_, _, judge)| judge.models());
@@ -187,6 +191,15 @@ impl Config {
         self.configured()
             .flat_map(|probe| probe.settings.given_files(&self.root))
             .collect()
+    }
+
+    /// Whether a probe is measured by another program, which brings the items.
+    pub fn brings_its_items(&self, probe: &str) -> bool {
+        let mut probes = self.configured().filter(|one| one.name == probe);
+        probes.any(|one| {
+            let settings = &one.settings;
+            !settings.evaluators().is_empty() || !settings.given_files(&self.root).is_empty()
+        })
     }
 
     /// The command lines of checks that run after a pipeline.

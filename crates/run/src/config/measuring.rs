@@ -1,8 +1,9 @@
 //! Combines two configurations: one defines what is measured, the other how the pipeline is reached.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::yaml;
 
@@ -21,15 +22,14 @@ const OF_REACHING: [&str; 10] = [
     "cache",
 ];
 
-/// The keys of a section that say where its inputs are, and the names of the fields of inputs and outputs.
-const OF_INPUTS: [&str; 6] = [
-    "golden",
-    "golden_fields",
-    "output_fields",
-    "corpus",
-    "prompts",
-    "prompt_fields",
-];
+/// The keys of a section that say where its inputs are.
+const OF_INPUTS: [&str; 3] = ["golden", "corpus", "prompts"];
+
+/// The file of inputs of a section, and the names of the fields in it. The names belong to the file: those of the base
+/// say what is read from a file that has stayed, and those of the head what is read from another one. The names in an
+/// output are always those of the base, since other ones would let another part of the output count.
+const FIELDS_OF_INPUTS: [(&str, &str); 2] =
+    [("golden", "golden_fields"), ("prompts", "prompt_fields")];
 
 /// The text of a configuration that measures as `base` does and reaches the pipeline as `head` does; none if one of the
 /// two is not a mapping. `renamed`: the commands of the base's evaluators, each with the command of the head.
@@ -55,6 +55,11 @@ pub fn measuring_as(base: &str, head: &str, renamed: &BTreeMap<String, String>) 
             if section.contains_key("run") {
                 reach(section, of_head);
             }
+            for (file, fields) in FIELDS_OF_INPUTS {
+                if section.contains_key(file) && section.get(file) != of_head.get(file) {
+                    take_over(section, of_head, &[fields]);
+                }
+            }
             if OF_INPUTS.iter().any(|key| section.contains_key(*key)) {
                 take_over(section, of_head, &OF_INPUTS);
             }
@@ -78,9 +83,61 @@ pub fn measuring_as(base: &str, head: &str, renamed: &BTreeMap<String, String>) 
     serde_json::to_string(base).ok()
 }
 
-/// Copies the settings for reaching the pipeline.
+/// The text of a configuration that takes its items from another folder, with the places that `base` has for them. `text`
+/// is a result of [`measuring_as`].
+pub fn on_items_of(text: &str, base: &str, root: &Path) -> Option<String> {
+    let mut joined: Value = serde_json::from_str(text).ok()?;
+    let base = yaml::parse(base).ok()?.to_json();
+    let joined_keys = joined.as_object_mut()?;
+    place(
+        joined_keys,
+        base.as_object()?,
+        &["cases", "scenarios"],
+        root,
+    );
+    for (name, section) in joined_keys.iter_mut() {
+        if let (Some(section), Some(Value::Object(of_base))) =
+            (section.as_object_mut(), base.get(name))
+        {
+            let fields = FIELDS_OF_INPUTS.map(|(_, fields)| fields);
+            let has_inputs = OF_INPUTS.iter().any(|key| of_base.contains_key(*key));
+            if has_inputs {
+                take_over(section, of_base, &fields);
+            }
+            place(section, of_base, &OF_INPUTS, root);
+        }
+    }
+    serde_json::to_string(&joined).ok()
+}
+
+/// Copies the places of items, each as a path below another folder.
+fn place(to: &mut Map<String, Value>, from: &Map<String, Value>, keys: &[&str], root: &Path) {
+    for key in keys {
+        let place = match from.get(*key) {
+            Some(Value::String(place)) => json!(root.join(place)),
+            Some(inline) => inline.clone(),
+            None => continue,
+        };
+        to.insert((*key).to_owned(), place);
+    }
+}
+
+/// Copies the settings for reaching the pipeline. Where in the answer of a service the decision lies is none of them, as
+/// `decision_field` is none.
 fn reach(base: &mut Map<String, Value>, head: &Map<String, Value>) {
+    let decision = base
+        .get("run")
+        .and_then(|run| run.get("http")?.get("decision"));
+    let decision = decision.cloned();
+    let was_asked = base.get("run").is_some_and(|run| run.get("http").is_some());
     take_over(base, head, &OF_REACHING);
+    let http = base.get_mut("run").and_then(|run| run.get_mut("http"));
+    if let Some(http) = http.and_then(Value::as_object_mut).filter(|_| was_asked) {
+        match decision {
+            Some(decision) => http.insert("decision".to_owned(), decision),
+            None => http.remove("decision"),
+        };
+    }
 }
 
 /// Copies the values of the given keys.
@@ -116,8 +173,6 @@ fn called_by_the_pipeline(head: &mut Map<String, Value>) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn joined(base: &str, head: &str) -> Value {
@@ -155,6 +210,26 @@ mod tests {
                 "grading": {"prompts": "b", "candidate": {"run": "new"}, "max_errors": 1},
             })
         );
+    }
+
+    #[test]
+    fn the_names_in_an_output_and_in_a_file_that_has_stayed_are_those_of_the_base() {
+        let base = "retrieval: {run: a, golden: a.csv, golden_fields: {must_contain: answer}, output_fields: {hits: found}}\n\
+                    run: {http: {url: one, decision: /label}}\n";
+        let head = "retrieval: {run: a, golden: a.csv, output_fields: {hits: others}}\n\
+                    run: {http: {url: two, decision: /other}}\n";
+        assert_eq!(
+            joined(base, head),
+            json!({
+                "retrieval": {
+                    "run": "a", "golden": "a.csv", "golden_fields": {"must_contain": "answer"},
+                    "output_fields": {"hits": "found"},
+                },
+                "run": {"http": {"url": "two", "decision": "/label"}},
+            })
+        );
+        let whole = "run: {http: {url: one}}\n";
+        assert_eq!(joined(whole, head)["run"], json!({"http": {"url": "two"}}));
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub use edits::{Edit, Edited, edits, is_same_data};
 pub use harmless::{Harmless, NamedPaths, always_affects};
 pub use hints::nearest;
 pub use load::name;
-pub use measuring::measuring_as;
+pub use measuring::{measuring_as, on_items_of};
 pub use yaml::quote;
 
 /// The data that a check needs, read and checked before the run.

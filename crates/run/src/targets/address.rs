@@ -52,6 +52,12 @@ impl Address {
         self.0.as_str()
     }
 
+    /// Where the decision lies in the answer of a service, which defines what is measured and not how the pipeline is
+    /// reached.
+    pub fn decision(&self) -> Option<&str> {
+        self.settings_of("http")?.get("decision")?.as_str()
+    }
+
     /// Whether the address is empty.
     pub fn is_empty(&self) -> bool {
         self.0.as_str().is_some_and(str::is_empty)
