@@ -17,7 +17,7 @@ use kelvin_gate::report::Report;
 use kelvin_gate::{Judgement, opening};
 use kelvin_record::Ending;
 use kelvin_run::Observer;
-use kelvin_run::config::{Config, Overrides};
+use kelvin_run::config::{Config, Overrides, hints};
 
 /// Runs a check, compares it with its baseline, and writes the reports and the verdict.
 ///
@@ -81,13 +81,28 @@ fn demand_base(request: &GateRequest, config: &Config) -> anyhow::Result<()> {
     };
     let remote = Remote::of(&repo).with(request.login.as_ref(), &request.hint);
     match baseline::base(&remote, &request.hint) {
-        Err(why) if !Unknown::is_in(&why) => Err(Misuse::new(format!(
-            "the base `{asked}`, which was asked for, was not found: {why:#}"
-        ))
-        .help("name a branch, a tag or a commit of this clone or of its remote; nothing was run")
-        .into()),
+        Err(why) if !Unknown::is_in(&why) => {
+            let meant = branch_like(&repo, asked);
+            let meant = meant.map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+            Err(Misuse::new(format!(
+                "the base `{asked}`, which was asked for, was not found: {why:#}"
+            ))
+            .help(format!(
+                "{meant}name a branch, a tag or a commit of this clone or of its remote; nothing was run"
+            ))
+            .into())
+        }
         _ => Ok(()),
     }
+}
+
+/// The branch of the clone or of its remote whose name is most like a misspelt one, if one is alike.
+fn branch_like(repo: &git2::Repository, asked: &str) -> Option<String> {
+    let branches = repo.branches(None).ok()?.flatten();
+    let names = branches.filter_map(|(branch, _)| branch.name().ok()?.map(str::to_owned));
+    let names: Vec<String> = names.collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    hints::nearest(asked, &names).map(str::to_owned)
 }
 
 impl JudgedSide for Stage<'_> {
@@ -123,6 +138,10 @@ impl JudgedSide for Stage<'_> {
             },
             out: Some(folder.path().join("kelvin")),
             mode: CheckMode::Run,
+            only: match settings.only {
+                Some(only) => only.to_vec(),
+                None => self.request.only.clone(),
+            },
             ..self.request.clone()
         };
         stage::with(&request, observer, |stage| {

@@ -598,7 +598,7 @@ fn a_base_that_was_asked_for_and_is_nowhere_is_refused_before_anything_is_run() 
     let said = project.kelvin(&["gate", "--base", "mian"]).expect(1);
     insta::assert_snapshot!(said.stderr, @"
     error: the base `mian`, which was asked for, was not found: `git fetch --no-tags --quiet --end-of-options origin mian` failed: fatal: couldn't find remote ref mian
-      help: name a branch, a tag or a commit of this clone or of its remote; nothing was run
+      help: did you mean `main`? name a branch, a tag or a commit of this clone or of its remote; nothing was run
     ");
     assert_eq!(project.read("calls"), before, "something was run");
     // What cannot be asked is not known to be a slip.

@@ -3,6 +3,7 @@
 use crate::Judgement;
 use crate::approval::{Approval, State};
 use crate::changes::CaseChange;
+use crate::differences::Difference;
 use crate::policy::Attention;
 use crate::verdict::{BrokenCase, Cause, CellCounts, MetricVerdict, ReasonCode, Verdict, Word};
 use kelvin_page::Phrase;
@@ -42,7 +43,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
                 Some(case) => look(judgement, case).and(
                     " It is worse than on the base by half or more, which a mean over all hides.",
                 ),
-                None => fine(verdict),
+                None => fine(judgement),
             },
             Some(broken) => may_have_broken(verdict, broken),
         },
@@ -231,13 +232,20 @@ fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
             .name(format!("gate: {{metrics: {{{id}: {{policy: info}}}}}}"))
             .and(".");
     }
+    let share = most_missing(verdict);
     match verdict.has_removed_items() {
+        // With all of them gone nothing can be compared, whatever is allowed.
+        true if share >= 1.0 => begun.and(format!(
+            " None of the {items} of the base is left to compare with. Where they were only renamed, give them the names of \
+             the base: they are compared by name. Where they are new, add them beside those of the base, and take these \
+             away in a later change."
+        )),
         true => begun
             .and(format!(
                 " Where {items} were only renamed, give them the names of the base: they are compared by name. Where they \
                  are meant to go, allow for it in this change: "
             ))
-            .name(format!("gate: {{max_missing: {}}}", most_missing(verdict)))
+            .name(format!("gate: {{max_missing: {share}}}"))
             .and("."),
         false => begun,
     }
@@ -254,7 +262,8 @@ fn most_missing(verdict: &Verdict) -> f64 {
 
 /// The next step for a change that passes. "Nothing to do" is a strong claim: it is made only if everything was
 /// examined, and no answer differs.
-fn fine(verdict: &Verdict) -> Phrase {
+fn fine(judgement: &Judgement) -> Phrase {
+    let verdict = &judgement.verdict;
     if let Some(advice) = about_answers(verdict) {
         return advice;
     }
@@ -313,6 +322,10 @@ fn fine(verdict: &Verdict) -> Phrase {
             Some(metric) => Phrase::text("Look at why ")
                 .name(metric)
                 .and(" is at its worst everywhere: no change can make it worse, so that it guards nothing."),
+            // Another program may be an older copy of the pipeline, or one that is made for the suite.
+            None if judgement.difference_codes.contains(&Difference::Command) => Phrase::text(
+                "This change calls the pipeline in another way: see that what is called is what you ship.",
+            ),
             None => Phrase::text("Nothing to do."),
         },
         [first, others @ ..] => {
@@ -436,6 +449,36 @@ mod tests {
         }
         let whole = Verdict::without_base(Word::Pass, Effect::Warn, "");
         assert_eq!(said(whole), (Tone::Calm, "Nothing to do.".to_owned()));
+    }
+
+    #[test]
+    fn another_command_leaves_something_to_look_at() {
+        let verdict = Verdict::without_base(Word::Pass, Effect::Warn, "");
+        let mut judgement = Judgement::without_base(verdict, Vec::new());
+        judgement.difference_codes = vec![Difference::Pipeline, Difference::Command];
+        let step = next(&judgement).show(|_, name| format!("`{name}`"));
+        insta::assert_snapshot!(step, @"This change calls the pipeline in another way: see that what is called is what you ship.");
+    }
+
+    #[test]
+    fn nothing_is_allowed_for_that_would_still_leave_nothing_to_compare() {
+        let mut verdict = Verdict::without_base(Word::Unmeasured, Effect::Fail, "");
+        let turnover = Turnover {
+            removed: 24,
+            ..Turnover::default()
+        };
+        verdict.turnover.insert("evidence".to_owned(), turnover);
+        let mut metric = open_for_what_is_missing().metrics["results.qa.pass"].clone();
+        metric.coverage = CellCounts {
+            base: 24,
+            lost: 24,
+            ..CellCounts::default()
+        };
+        verdict
+            .metrics
+            .insert("evidence.following".to_owned(), metric);
+        let (_, step) = said(verdict);
+        assert!(!step.contains("max_missing"), "{step}");
     }
 
     /// Open, since a drop can hide in an item that has no value.

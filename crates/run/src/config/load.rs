@@ -141,7 +141,13 @@ fn rules_of_nothing(tree: &Node, parts: &[(Owner, Part<'_>)]) -> Vec<Problem> {
         // A file that only judges does not say which probes are in the report.
         names.extend(parts.iter().map(|(owner, _)| owner.name));
     }
-    let of_nothing = |id: &str| !names.contains(&probe_of(id));
+    // A change that takes a probe away says with such a rule that its metrics are meant to go.
+    let is_farewell = |id: &str| {
+        let policy = tree.get(&["gate", "metrics", id, "policy"]);
+        let is_known = parts.iter().any(|(owner, _)| owner.name == probe_of(id));
+        is_known && policy.is_some_and(|policy| policy.to_json() == "info")
+    };
+    let of_nothing = |id: &str| !names.contains(&probe_of(id)) && !is_farewell(id);
     let strange = rules.iter().filter(|(id, _)| of_nothing(&id.text));
     let mut found: Vec<Problem> = rules
         .iter()

@@ -54,8 +54,12 @@ pub(super) fn take(out: &Path) -> anyhow::Result<File> {
         }
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(out)
-                .with_context(|| format!("failed to make the output folder `{shown}`"))?;
+            fs::create_dir_all(out).map_err(|error| {
+                Misuse::new(format!(
+                    "the output folder `{shown}` cannot be made: {error}"
+                ))
+                .help(format!("let this user write beside it, or {elsewhere}"))
+            })?;
         }
         Err(error) => {
             return Err(error).with_context(|| format!("failed to look at `{shown}`"));
@@ -79,7 +83,16 @@ pub(super) fn take(out: &Path) -> anyhow::Result<File> {
         .create(true)
         .custom_flags(OFlags::NOFOLLOW.bits() as i32)
         .open(&marker)
-        .with_context(|| format!("failed to open `{}`", marker.display()))?;
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Misuse::new(
+                format!("the output folder `{shown}` cannot be written to: {error}"),
+            )
+            .help(format!("let this user write there, or {elsewhere}"))
+            .into(),
+            _ => {
+                anyhow::Error::new(error).context(format!("failed to open `{}`", marker.display()))
+            }
+        })?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
