@@ -204,6 +204,9 @@ mod tests {
         };
         let refused = model.chat(&Asking::default()).open(&site).err();
         let refused = refused.expect("there is no client").to_string();
-        insta::assert_snapshot!(refused, @"⟪0⟫");
+        assert!(
+            refused.contains("`local`") && refused.contains("was built without"),
+            "{refused}"
+        );
     }
 }
