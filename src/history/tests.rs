@@ -157,15 +157,25 @@ fn what_is_no_database_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(folder.path().join(".kelvin")).expect("made");
     let file = folder.path().join(FILE);
+    let mut told = Vec::new();
     for bytes in [&b"text"[..], &[0xff; 4096], b"SQLite format 3\0"] {
         std::fs::write(&file, bytes).expect("written");
         let said = refusal(folder.path());
-        assert!(said.contains("is no history of kelvin"), "{said}");
+        told.push(redacted(&said));
         assert_eq!(std::fs::read(&file).expect("read"), bytes);
     }
     std::fs::remove_file(&file).expect("removed");
     std::fs::create_dir(&file).expect("made");
-    assert!(refusal(folder.path()).contains("is no file"));
+    told.push(redacted(&refusal(folder.path())));
+    insta::assert_snapshot!(told.join("\n"), @"
+    `[TEMP]/.kelvin/history.db` is no history of kelvin
+      help: move it away; the next check makes a new one
+    `[TEMP]/.kelvin/history.db` is no history of kelvin
+      help: move it away; the next check makes a new one
+    `[TEMP]/.kelvin/history.db` is no history of kelvin
+      help: move it away; the next check makes a new one
+    the history `[TEMP]/.kelvin/history.db` is no file
+    ");
 }
 
 #[test]

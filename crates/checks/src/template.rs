@@ -119,10 +119,17 @@ mod tests {
         };
         let path = template.of_scenario(&with("small")).expect("inside");
         assert_eq!(path, Path::new("projects/small"));
+        let mut told = Vec::new();
         for kind in ["..", "../..", "a/../../b", "../projects-of-others"] {
             let refused = template.of_scenario(&with(kind)).expect_err(kind);
-            assert!(refused.contains("leads out of `projects`"), "{refused}");
+            told.push(refused);
         }
+        insta::assert_snapshot!(told.join("\n"), @"
+        the template of the workspace would be `projects/..`, which leads out of `projects`
+        the template of the workspace would be `projects/../..`, which leads out of `projects`
+        the template of the workspace would be `projects/a/../../b`, which leads out of `projects`
+        the template of the workspace would be `projects/../projects-of-others`, which leads out of `projects`
+        ");
         for written in [
             "${KELVIN_PARAM_KIND}",
             "a${KELVIN_PARAM_KIND}",

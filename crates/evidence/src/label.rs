@@ -135,7 +135,7 @@ mod tests {
         let levels = judge::chosen_scorer(&levels);
         assert_eq!(Label::of("low").accepted_by(&*levels), Ok(()));
         let refused = Label::of("severe").accepted_by(&*levels);
-        assert!(refused.is_err_and(|why| why.starts_with("`severe`, not one of the levels")));
+        insta::assert_snapshot!(refused.expect_err("it is no level"), @"`severe`, not one of the levels low < high");
         let set = judge::chosen_scorer(&Choice::read(&json!("set")).expect("a scorer"));
         let both = Label::of(r#"["a", "b"]"#);
         assert_eq!(both.accepted_by(&*set), Ok(()));

@@ -262,10 +262,7 @@ mod tests {
             &cases()["b"],
             "evidence.agrees_with_labels",
         );
-        assert_eq!(
-            told.as_deref(),
-            Some("expected \"no\", answered nothing in 1 of 1 runs")
-        );
+        insta::assert_snapshot!(told.as_deref().expect("it is told"), @r#"expected "no", answered nothing in 1 of 1 runs"#);
     }
 
     #[test]
@@ -277,7 +274,7 @@ mod tests {
         assert!(metrics(&settings(&basis, Some(&*scorer)), &none).is_empty());
         let unknown = metrics(&settings(&basis, None), &cases());
         let reason = unknown[0].1.reason.as_deref().unwrap_or_default();
-        assert!(reason.contains("does not know the scorer"), "{reason}");
+        insta::assert_snapshot!(reason, @"this kelvin does not know the scorer ``, by which labels are compared");
         let asked = Basis {
             asked: true,
             ..Basis::default()
@@ -285,9 +282,6 @@ mod tests {
         let asked = settings(&asked, Some(&*scorer));
         assert!(metrics(&asked, &cases()).is_empty());
         let told = notice(&asked, &cases()).expect("a notice").text;
-        assert!(
-            told.starts_with("2 of 3 cases have a label, and no figure"),
-            "{told}"
-        );
+        insta::assert_snapshot!(told, @"2 of 3 cases have a label, and no figure is made of them: a judge says how far two answers are apart, and it is not asked about labels");
     }
 }

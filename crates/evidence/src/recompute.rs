@@ -237,7 +237,7 @@ mod tests {
         let basis = Basis::default();
         let empty = recompute(BTreeMap::new(), &settings(&basis, None));
         let reason = empty.metrics["evidence.invariance"].reason.as_deref();
-        assert_eq!(reason, Some("this shard has no cases"));
+        insta::assert_snapshot!(reason.expect("it is told"), @"this shard has no cases");
         assert!(empty.notices.is_empty());
         let stopped = Settings {
             ending: Ending::Interrupted,

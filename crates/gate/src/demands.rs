@@ -122,7 +122,7 @@ mod tests {
      {
         let worse = verdict_of("m.share", 0.9, Ok(0.5));
         assert_eq!((worse.verdict, worse.passed), (Word::Regression, false));
-        assert!(worse.reasons[0].text.contains("below"), "{worse:?}");
+        insta::assert_snapshot!(worse.reasons[0].text, @"`m.share` is 0.5000, below the 0.9000 that the configuration allows");
         let enough = verdict_of("m.share", 0.5, Ok(0.5));
         assert_eq!((enough.verdict, enough.passed), (Word::NoBaseline, true));
         assert_eq!(enough.reasons.len(), 1);

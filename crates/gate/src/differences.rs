@@ -432,15 +432,12 @@ mod tests {
             .iter()
             .map(|one| one.words(&("case", "cases").into()))
             .collect();
-        assert_eq!(
-            told[..4],
-            [
-                "the cases changed",
-                "the pipeline changed",
-                "the seed was 0 and is 7",
-                "the governing types were `gate_rule` and are none"
-            ]
-        );
+        insta::assert_snapshot!(told[..4].join("\n"), @"
+        the cases changed
+        the pipeline changed
+        the seed was 0 and is 7
+        the governing types were `gate_rule` and are none
+        ");
         assert_eq!(told.len(), 5);
         let version = env!("CARGO_PKG_VERSION");
         let measured =

@@ -338,6 +338,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::fixtures::report as fixture;
+    use crate::fixtures::text::lines_with;
     use crate::verdict::{ReasonCode, Verdict, Word};
 
     #[test]
@@ -386,10 +387,7 @@ mod tests {
             .matches("<testcase")
             .count();
         let page = passed_beside("withdrawn", Change::Removed);
-        assert!(
-            inside(&page, "withdrawn").contains("<skipped message=\"it is gone"),
-            "{page}"
-        );
+        insta::assert_snapshot!(lines_with(inside(&page, "withdrawn"), &["<skipped"]), @r#"      <skipped message="it is gone: only the base has it">it is gone: only the base has it</skipped>"#);
         // The verdict is one more.
         assert_eq!(page.matches("<testcase").count(), before + 2, "{page}");
         // The items of a probe that the head lacks as a whole have a suite of their own.
@@ -422,11 +420,7 @@ mod tests {
         let page = passed_beside(&item, Change::Draw);
         assert!(!inside(&page, &item).contains("<skipped"), "{page}");
         let page = passed_beside(&item, Change::Unmeasured);
-        assert!(
-            inside(&page, &item)
-                .contains("it has no value of evidence.invariance, and the base has one"),
-            "{page}"
-        );
+        insta::assert_snapshot!(lines_with(inside(&page, &item), &["<skipped"]), @r#"      <skipped message="it has no value of evidence.invariance, and the base has one">it has no value of evidence.invariance, and the base has one</skipped>"#);
         let mut bare = fixture::good();
         for metric in bare.metrics.values_mut() {
             let mut left: BTreeMap<_, _> = metric
@@ -438,10 +432,7 @@ mod tests {
             metric.per_case = left.into();
         }
         let page = to_junit(&bare, None);
-        assert!(
-            inside(&page, &item).contains("no metric has a value for it"),
-            "{page}"
-        );
+        insta::assert_snapshot!(lines_with(inside(&page, &item), &["<skipped"]), @r#"      <skipped message="no metric has a value for it">no metric has a value for it</skipped>"#);
     }
 
     /// The verdict of a pass with this reason, as JUnit has it.
@@ -457,10 +448,7 @@ mod tests {
     #[test]
     fn a_pass_under_rules_of_the_change_is_no_passed_test_case() {
         let page = passed_with(ReasonCode::OwnRules);
-        assert!(
-            page.contains("<skipped message=\"passes under rules"),
-            "{page}"
-        );
+        insta::assert_snapshot!(lines_with(&page, &["<skipped"]), @r#"      <skipped message="passes under rules that this change made">passes under rules that this change made&#10;3 cases are gone</skipped>"#);
         let page = passed_with(ReasonCode::NotMeasured);
         assert!(!page.contains("<skipped"), "{page}");
     }

@@ -376,10 +376,7 @@ mod tests {
             (None, true, 0)
         );
         let reason = score.reason.as_deref().unwrap_or_default();
-        assert!(
-            reason.contains("2 of 11") && reason.contains("`p09`: there is a reason"),
-            "{reason}"
-        );
+        insta::assert_snapshot!(reason, @"2 of 11 samples are unscored, more than `max_errors` (10 %) allows; the first is `p09`: there is a reason");
         assert_eq!(value(&metrics, FAILURE_RATE), Some(1.0 / 11.0));
     }
 
@@ -399,7 +396,7 @@ mod tests {
             vec![vec![without(UnscoredCode::NoBaseline)]],
         );
         let reason = metrics[JUDGE_SCORE].reason.as_deref().unwrap_or_default();
-        assert!(reason.contains("no answer of a base"), "{reason}");
+        insta::assert_snapshot!(reason, @"there is no answer of a base to grade next to: `kelvin gate` compares with the answers of the base branch, and `baseline` names a pipeline to compare with");
         assert_eq!(value(&made(Scoring::Each, Vec::new()), JUDGE_SCORE), None);
         // One ungraded answer of the only prompt makes all of them ungraded.
         let metrics = made(

@@ -282,6 +282,7 @@ fn prompt(line: &str) -> Result<Prompt, Vec<Wrong>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kelvin_fixtures::text::redacted;
 
     fn refused(source: &str) -> String {
         let found = understand(source).expect_err("it is refused");
@@ -321,23 +322,75 @@ mod tests {
              {\"id\": \"d\", \"prompt\": \"p\", \"tags\": \"x\"}\n\
              {\"id\": \n",
         );
-        for part in [
-            "prompts.jsonl:2",
-            "`a` is also the id of line 1",
-            "prompts.jsonl:3",
-            "`prompt` is blank",
-            "prompts.jsonl:4",
-            "unknown key `promt`",
-            "the key `prompt` is missing",
-            "`id` is no text but 4",
-            "prompts.jsonl:5",
-            "the line is no JSON object",
-            "`tags` is no list of texts",
-            "prompts.jsonl:7",
-            "the line is not JSON",
-        ] {
-            assert!(shown.contains(part), "{part}\n{shown}");
-        }
+        insta::assert_snapshot!(shown, @r#"
+        1 of 2 prompts have no `reference`, the first of them is `a`
+        --> prompts.jsonl
+         = help: give every prompt a reference, or none: a score next to a reference means something else than one without
+
+        error: `a` is also the id of line 1
+         --> prompts.jsonl:2:1
+          |
+        2 | {"id": "a", "prompt": "q"}
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^
+          |
+          = help: give every prompt an id of its own
+
+        error: `prompt` is blank
+         --> prompts.jsonl:3:1
+          |
+        3 | {"id": "c", "prompt": " "}
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^
+          |
+          = help: write a text, or remove `prompt`
+
+        error: unknown key `promt`
+         --> prompts.jsonl:4:1
+          |
+        4 | {"id": 4, "promt": "p"}
+          | ^^^^^^^^^^^^^^^^^^^^^^^
+          |
+          = help: the keys are id, prompt, reference, tags; `prompt_fields: {prompt: …}` names a field that is called otherwise
+
+        error: `id` is no text but 4
+         --> prompts.jsonl:4:1
+          |
+        4 | {"id": 4, "promt": "p"}
+          | ^^^^^^^^^^^^^^^^^^^^^^^
+          |
+          = help: put the value of `id` into quotes
+
+        error: the key `prompt` is missing
+         --> prompts.jsonl:4:1
+          |
+        4 | {"id": 4, "promt": "p"}
+          | ^^^^^^^^^^^^^^^^^^^^^^^
+          |
+          = help: add `prompt`, or name the field that has it: `prompt_fields: {prompt: …}`
+
+        error: the line is no JSON object
+         --> prompts.jsonl:5:1
+          |
+        5 | [1]
+          | ^^^
+          |
+          = help: write {"id": "p1", "prompt": "…"}
+
+        error: `tags` is no list of texts
+         --> prompts.jsonl:6:1
+          |
+        6 | {"id": "d", "prompt": "p", "tags": "x"}
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+          |
+          = help: write "tags": ["one", "another"]
+
+        error: the line is not JSON: EOF while parsing a value at line 1 column 7
+         --> prompts.jsonl:7:1
+          |
+        7 | {"id": 
+          | ^^^^^^^
+          |
+          = help: write one JSON object a line; a line break within a text is `\n`
+        "#);
     }
 
     #[test]
@@ -345,11 +398,16 @@ mod tests {
         let shown = refused(
             "{\"id\": \"a\", \"prompt\": \"p\", \"reference\": \"r\"}\n{\"id\": \"b\", \"prompt\": \"q\"}\n",
         );
-        assert!(
-            shown.contains("1 of 2 prompts have no `reference`, the first of them is `b`"),
-            "{shown}"
-        );
-        assert!(refused("\n\n").contains("the file has no prompts"));
+        insta::assert_snapshot!(shown, @"
+        1 of 2 prompts have no `reference`, the first of them is `b`
+        --> prompts.jsonl
+         = help: give every prompt a reference, or none: a score next to a reference means something else than one without
+        ");
+        insta::assert_snapshot!(refused("\n\n"), @r#"
+        the file has no prompts
+        --> prompts.jsonl
+         = help: write one prompt a line: {"id": "p1", "prompt": "…"}
+        "#);
     }
 
     #[test]
@@ -368,9 +426,9 @@ mod tests {
         let refused = super::read(folder.path(), &BTreeMap::new())
             .expect_err("it is refused")
             .to_string();
-        assert!(
-            refused.contains("c.md") && refused.contains("is blank"),
-            "{refused}"
-        );
+        insta::assert_snapshot!(redacted(&refused), @"
+        the prompt `[TEMP]/c.md` is blank
+          help: write a prompt into the file, or remove it
+        ");
     }
 }

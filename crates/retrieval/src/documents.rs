@@ -189,6 +189,7 @@ pub(super) fn named(doc: &str, chunk: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kelvin_fixtures::text::redacted;
 
     fn load(text: &str) -> Result<Documents, Misuse> {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -245,21 +246,26 @@ mod tests {
 
     #[test]
     fn what_is_no_document_is_named_with_its_line() {
-        for (text, said) in [
-            (
-                "{\"doc_id\":\"a\"}\n{\"id\":1}\n",
-                "line 2: missing field `doc_id`",
-            ),
-            ("nonsense\n", "line 1"),
-            ("\u{fffd}", "line 1"),
-            ("", "no documents"),
-            (
-                "{\"doc_id\":\"a\",\"chunk_id\":\"c\"}\n{\"doc_id\":\"b\",\"chunk_id\":\"c\"}",
-                "line 2: the chunk `c` is there twice",
-            ),
+        let mut told = Vec::new();
+        for text in [
+            "{\"doc_id\":\"a\"}\n{\"id\":1}\n",
+            "nonsense\n",
+            "\u{fffd}",
+            "",
+            "{\"doc_id\":\"a\",\"chunk_id\":\"c\"}\n{\"doc_id\":\"b\",\"chunk_id\":\"c\"}",
         ] {
             let error = load(text).expect_err("refused").to_string();
-            assert!(error.contains(said), "{text:?}: {error}");
+            told.push(error.to_string());
         }
+        insta::assert_snapshot!(redacted(&told.join("\n")), @"
+        `[TEMP]/corpus.jsonl`, line 2: missing field `doc_id` at line 1 column 8
+          help: each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`
+        `[TEMP]/corpus.jsonl`, line 1: expected ident at line 1 column 2
+          help: each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`
+        `[TEMP]/corpus.jsonl`, line 1: expected value at line 1 column 1
+          help: each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`
+        the corpus `[TEMP]/corpus.jsonl` has no documents
+        `[TEMP]/corpus.jsonl`, line 2: the chunk `c` is there twice
+        ");
     }
 }

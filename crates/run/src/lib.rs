@@ -20,6 +20,9 @@ mod tree;
 #[cfg(test)]
 #[path = "../../fixtures/src/python.rs"]
 pub mod python;
+#[cfg(test)]
+#[path = "../../fixtures/src/text.rs"]
+pub mod text;
 
 use serde_json::Value;
 use std::fmt;

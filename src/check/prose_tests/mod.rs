@@ -271,28 +271,70 @@ fn what_is_wrong_with_such_a_scorer_is_told_at_its_place() {
         assert!(error.contains("scorer: {"), "the line is shown: {error}");
         error
     };
-    for (scorer, said) in [
-        ("{llm: {}}", "the key `model` is missing in `scorer.llm`"),
-        ("{llm: {model: nobody}}", "nobody"),
-        ("{llm: {model: judge, vots: 3}}", "unknown key `vots`"),
-        ("{llm: {model: judge, votes: 0}}", "votes"),
-        (
-            "{llm: {model: judge, choices: {A: 1}}}",
-            "a single choice is none",
-        ),
-        ("{llm: {model: judge, same_from: 2}}", "same_from"),
-        (
-            "{llm: {model: judge, mode: pairwise}}",
-            "unknown key `mode`",
-        ),
-        (
-            "{embedding: {model: judge, votes: 3}}",
-            "unknown key `votes`",
-        ),
+    let mut told = Vec::new();
+    for scorer in [
+        "{llm: {}}",
+        "{llm: {model: nobody}}",
+        "{llm: {model: judge, vots: 3}}",
+        "{llm: {model: judge, votes: 0}}",
+        "{llm: {model: judge, choices: {A: 1}}}",
+        "{llm: {model: judge, same_from: 2}}",
+        "{llm: {model: judge, mode: pairwise}}",
+        "{embedding: {model: judge, votes: 3}}",
     ] {
         let found = refused(scorer);
-        assert!(found.contains(said), "{scorer}: {found}");
+        told.push(found.to_string());
     }
+    insta::assert_snapshot!(redacted(&told.join("\n")), @"
+    the key `model` is missing in `scorer.llm`
+     --> [TEMP]/kelvin.yaml:6:15
+      |
+    6 | scorer: {llm: {}}
+      |               ^
+    `scorer.llm.model` names the model `nobody`, which is not declared
+     --> [TEMP]/kelvin.yaml:6:23
+      |
+    6 | scorer: {llm: {model: nobody}}
+      |                       ^^^^^^
+      |
+      = help: declared under `models`: judge
+    unknown key `vots` in `scorer.llm`
+     --> [TEMP]/kelvin.yaml:6:30
+      |
+    6 | scorer: {llm: {model: judge, vots: 3}}
+      |                              ^^^^
+      |
+      = help: did you mean `votes`?
+    `scorer.llm.votes` must be a whole number from 1 to 99, found `0`
+     --> [TEMP]/kelvin.yaml:6:37
+      |
+    6 | scorer: {llm: {model: judge, votes: 0}}
+      |                                     ^
+    a single choice is none (add another one)
+     --> [TEMP]/kelvin.yaml:6:9
+      |
+    6 | scorer: {llm: {model: judge, choices: {A: 1}}}
+      |         ^
+    `scorer.llm.same_from` must be a number from 0 to 1, found `2`
+     --> [TEMP]/kelvin.yaml:6:41
+      |
+    6 | scorer: {llm: {model: judge, same_from: 2}}
+      |                                         ^
+    unknown key `mode` in `scorer.llm`
+     --> [TEMP]/kelvin.yaml:6:30
+      |
+    6 | scorer: {llm: {model: judge, mode: pairwise}}
+      |                              ^^^^
+      |
+      = help: did you mean `model`?
+    unknown key `votes` in `scorer.embedding`
+     --> [TEMP]/kelvin.yaml:6:36
+      |
+    6 | scorer: {embedding: {model: judge, votes: 3}}
+      |                                    ^^^^^
+      |
+      = help: known here: model, same_from; `votes` is a key of `grading.judge`
+    ");
     assert_eq!(project.calls(), 0);
 }
 

@@ -404,18 +404,11 @@ mod tests {
         let failed = with(&|span| span.error = Some("late".to_owned()));
         insta::assert_snapshot!(refused(failed), @"the span `span a` ended with an error: late");
         let failed = with(&|span| span.error = Some(String::new()));
-        assert_eq!(
-            cases(failed, true).0[0].remarks,
-            ["the span `span a` ended with an error"]
-        );
-        assert!(
-            refused(with(&|span| span.cut = Some("cut".to_owned())))
-                .contains("its input is not whole: cut")
-        );
-        assert!(
-            refused(with(&|span| span.found.cut = Some("cut".to_owned())))
-                .contains("its passages are not whole")
-        );
+        insta::assert_snapshot!(cases(failed, true).0[0].remarks.join("\n"), @"the span `span a` ended with an error");
+        let input = refused(with(&|span| span.cut = Some("cut".to_owned())));
+        insta::assert_snapshot!(input, @"its input is not whole: cut");
+        let passages = refused(with(&|span| span.found.cut = Some("cut".to_owned())));
+        insta::assert_snapshot!(passages, @"its passages are not whole: cut");
         // What fails on the way and is tried again is no failure of the whole.
         let mut tried = with(&|_| {});
         tried[1].error = Some("late".to_owned());
@@ -445,10 +438,7 @@ mod tests {
             case.answer,
             Some(json!("You may cancel it within thirty days."))
         );
-        assert_eq!(
-            case.remarks,
-            ["1 message behind the last one of the user left out"]
-        );
+        insta::assert_snapshot!(case.remarks.join("\n"), @"1 message behind the last one of the user left out");
         let mut root = span(
             "a",
             None,

@@ -212,13 +212,10 @@ mod tests {
     fn broken_parts_are_told_with_their_lines_and_the_others_are_read() {
         let (found, unread) = values("{\"a\": [1\n{\"b\": 2}\n\nnothing\n{\"b\": 3}\n");
         assert_eq!(found.len(), 2);
-        assert_eq!(
-            unread,
-            [
-                "1: not JSON: it is cut off in column 8",
-                "4: not JSON: expected ident, in column 2"
-            ]
-        );
+        insta::assert_snapshot!(unread.join("\n"), @"
+        1: not JSON: it is cut off in column 8
+        4: not JSON: expected ident, in column 2
+        ");
         let (found, unread) = values("{\n\"a\": 1}\n\n{\n\"b\" 2}\n");
         assert_eq!((found.len(), unread.len()), (1, 1));
         assert!(

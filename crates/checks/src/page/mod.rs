@@ -505,10 +505,7 @@ mod tests {
         runs[0].checks.clear();
         runs[0].forbidden.push("it wrote `x`".to_owned());
         let told = why(&section, "refund-3", "checks.composite");
-        assert_eq!(
-            told.as_deref(),
-            Some("does what is forbidden: it wrote `x`")
-        );
+        insta::assert_snapshot!(told.as_deref().expect("it is told"), @"does what is forbidden: it wrote `x`");
     }
 
     #[test]

@@ -281,7 +281,7 @@ fn a_pipeline_that_follows_one_of_two_types_ignores_the_other() {
     let wrong = said
         .suites
         .iter()
-        .filter(|(_, first, _)| first.contains("`credit_score` is ignored"));
+        .filter(|(_, first, _)| first.starts_with("`credit_score` "));
     assert_eq!(wrong.count(), 0);
 }
 
@@ -330,7 +330,7 @@ fn a_pipeline_that_ignores_everything_is_told_so() {
 fn a_pipeline_that_moves_on_every_exchange_does_not_pass_for_a_right_one() {
     // It knows the score of every file, and is confused by any other one.
     let mut known = std::collections::BTreeMap::new();
-    let mut suites = 0;
+    let mut told = std::collections::BTreeMap::<String, usize>::new();
     for seed in 0..SUITES {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let texts = loans(&mut random, 20);
@@ -351,9 +351,13 @@ fn a_pipeline_that_moves_on_every_exchange_does_not_pass_for_a_right_one() {
         });
         let first = &diagnosis::diagnoses(&trial.run())[0];
         let said = first.text.show(|_, name| name.to_owned());
-        suites += usize::from(said.contains("moves the decision also where it need not"));
+        let words = said.replace(|c: char| c.is_ascii_digit(), "");
+        *told.entry(words).or_insert(0) += 1;
         assert_ne!(first.tone, Tone::Calm, "{said}");
     }
+    let usual = told.into_iter().max_by_key(|(_, suites)| *suites);
+    let (words, suites) = usual.expect("there is a suite");
+    insta::assert_snapshot!(words, @"an exchange of credit_score moves the decision also where it need not:  of the  swaps whose unit comes from a case that is answered the same");
     assert!(suites >= 95, "{suites}");
 }
 

@@ -42,7 +42,7 @@ fn an_alarm_about_values_needs_whole_swaps_that_move_the_decision() {
     let both = &["release_rule", "delivery_record"];
     let of_right = said(both, &mut |text| right(text));
     let about = |texts: &[String], what: &str| texts.iter().any(|text| text.contains(what));
-    assert!(!about(&of_right, "read the values"), "{of_right:?}");
+    insta::assert_snapshot!(of_right.join("\n"), @"nothing stands out: it holds where it should, and ignores no governing type");
     // It goes by the number of the file in the rule, and reads no other value.
     let mut by_rule = |text: &str| {
         let number = text
@@ -55,7 +55,10 @@ fn an_alarm_about_values_needs_whole_swaps_that_move_the_decision() {
     assert!(!about(&of_blind, "comparator_flip"), "{of_blind:?}");
     // A type that nothing reads is told as such, and not as one whose values are not read.
     let of_deaf = said(&["remarks"], &mut |text| right(text));
-    assert!(!about(&of_deaf, "read the values"), "{of_deaf:?}");
+    insta::assert_snapshot!(of_deaf.join("\n"), @"
+    presentation or noise moves it: `pad_content` changed the decision in 22 of 60 variants, in 16 of 20 cases; `noise_floor: {enabled: true}` would tell which
+    `remarks` is hardly followed, or another unit decides: 23 of the 23 swaps whose unit comes from a case that is answered differently left the decision as it was
+    ");
 }
 
 #[test]
@@ -64,20 +67,22 @@ fn the_content_effect_compares_the_same_units() {
     settings.perturbations.enable = vec!["swap_condition".to_owned()];
     let effect = |pipeline: &mut trial::Pipeline<'_>| {
         let trial = trial::run(&rules(20), &settings, 0, pipeline);
-        let said = diagnosis::diagnoses(&trial.run()).iter().any(|one| {
-            one.text
-                .show(|_, _| String::new())
-                .contains("Other conditions")
-        });
+        let told = diagnosis::diagnoses(&trial.run());
+        let told = told
+            .iter()
+            .map(|one| one.text.show(|_, name| format!("`{name}`")));
+        let told: Vec<String> = told.collect();
         (
             trial.evidence.metrics["evidence.content_effect"].value,
-            said,
+            told.join("\n"),
         )
     };
     // It reads the record and no rule: exchanged rules move nothing, whole or in part.
     let (value, said) = effect(&mut |text| approve(amount(text, "Delivery Record") >= 40));
-    assert_eq!((value, said), (Some(0.0), false));
+    assert_eq!(value, Some(0.0));
+    insta::assert_snapshot!(said, @"`release_rule` is ignored, or another unit decides: 32 of the 32 swaps whose unit comes from a case that is answered differently left the decision as it was");
     // It reads nothing at all.
     let (value, said) = effect(&mut |_| approve(true));
-    assert_eq!((value, said), (Some(0.0), false));
+    assert_eq!(value, Some(0.0));
+    insta::assert_snapshot!(said, @r#"it always answers `"approve"` in all 368 invocations: the pipeline never decides otherwise, or this suite has no case for it; add a case with another right answer"#);
 }

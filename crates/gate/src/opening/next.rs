@@ -436,6 +436,7 @@ mod tests {
             verdict.turnover.insert("evidence".to_owned(), turnover);
             verdict
         };
+        let mut steps = Vec::new();
         let lacking = [
             removed(),
             passed(ReasonCode::LostInputs),
@@ -445,8 +446,14 @@ mod tests {
         for verdict in lacking {
             let (tone, step) = said(verdict);
             assert_eq!(tone, Tone::Caution, "{step}");
-            assert!(step.starts_with("Look at "), "{step}");
+            steps.push(step);
         }
+        insta::assert_snapshot!(steps.join("\n"), @"
+        Look at what was removed: what is missing is compared with nothing, so that a drop there does not show.
+        Look at what was removed: what is missing is compared with nothing, so that a drop there does not show.
+        Look at what is new: it fails from the start, and once this is merged nothing tells of it any more.
+        Look at the labels that this change edits.
+        ");
         let whole = Verdict::without_base(Word::Pass, Effect::Warn, "");
         assert_eq!(said(whole), (Tone::Calm, "Nothing to do.".to_owned()));
     }
@@ -545,14 +552,10 @@ mod tests {
         metric.coverage.lost = 3;
         let step = said(verdict).1;
         insta::assert_snapshot!(step, @"The reasons say what could not be measured. Where items were only renamed, give them the names of the base: they are compared by name. Where they are meant to go, allow for it in this change: `gate: {max_missing: 0.19}`.");
-        let rule =
-            "Where they are meant to go, allow for it in this change: `gate: {max_missing: 0.19}`.";
-        assert!(step.ends_with(rule), "{step}");
     }
 
     #[test]
     fn labels_are_advised_only_where_nothing_says_what_the_answers_are_worth() {
-        let advice = "With labels of what is right";
         let answers = serde_json::json!({
             "item": "item", "items": "items", "same": 0, "other": 1, "gone": 0, "new": 0,
             "answers": [{"item": "a", "base": "failed: tidy", "head": "passed 1 check"}],
@@ -563,7 +566,6 @@ mod tests {
         verdict.answers.insert("results".to_owned(), answers);
         let step = said(verdict.clone()).1;
         insta::assert_snapshot!(step, @"Look whether the other answers are right, first that of item `a`.");
-        assert!(!step.contains(advice), "{step}");
         // Whether a decision follows its evidence says nothing of whether it is right.
         let metric = verdict.metrics.get_mut("results.qa.pass").expect("it");
         let swaps = serde_json::json!({
@@ -571,7 +573,7 @@ mod tests {
         });
         metric.swaps = serde_json::from_value(swaps).expect("it fits");
         let step = said(verdict).1;
-        assert!(step.contains(advice), "{step}");
+        insta::assert_snapshot!(step, @"Look whether the other answers are right, first that of item `a`. With labels of what is right, the gate would judge them itself.");
     }
 
     #[test]
@@ -614,8 +616,6 @@ mod tests {
         };
         let gone = told(&metric);
         insta::assert_snapshot!(gone, @"The reasons say what could not be measured. Where `checks.done` only has another name now, give it that of the base; where it is meant to go, gate it no more: `gate: {metrics: {checks.done: {policy: info}}}`.");
-        let rule = "gate it no more: `gate: {metrics: {checks.done: {policy: info}}}`.";
-        assert!(gone.contains(rule), "{gone}");
         // Both sides have figures, of something else each.
         metric.cause = Cause::Incomparable;
         metric.head = Some(1.0);
@@ -660,7 +660,7 @@ mod tests {
             not_comparable: 0,
         }];
         let step = next(&judgement).show(|_, name| format!("`{name}`"));
-        assert!(step.contains("`baseline: {repeats: 5}` tells"), "{step}");
+        insta::assert_snapshot!(step, @"Look at item `alder`: it may have broken, and a mean over all items hides one. Where the same input always gets the same answer, `gate: {deterministic: true}` decides; else `baseline: {repeats: 5}` tells what is usual on the base.");
     }
 
     #[test]

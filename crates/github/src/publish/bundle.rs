@@ -321,7 +321,7 @@ mod tests {
             change(&mut other);
             let error =
                 Bundle::read(&bytes, &other, &fixture::kinds()).expect_err("it is another's");
-            assert!(error.to_string().contains("another"), "{error}");
+            assert_eq!(error.flaw, Flaw::OtherRun, "{error}");
         }
     }
 

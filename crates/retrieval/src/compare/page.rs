@@ -323,10 +323,7 @@ mod tests {
         let change = change();
         let page = markdown::render_comparison(&change.as_page());
         let rows: Vec<&str> = page.lines().collect();
-        assert_eq!(
-            rows[2],
-            "Chunker version match: `fallback_doc_span`, span rule `half_together` (base 1, head unknown)."
-        );
+        insta::assert_snapshot!(rows[2], @"Chunker version match: `fallback_doc_span`, span rule `half_together` (base 1, head unknown).");
         let deltas = [
             "| retrieval.mrr | 0.5000 | 0.2500 | -0.2500 |",
             "| retrieval.success@1 | 0.3333 | 0.6667 | +0.3333 |",
@@ -365,6 +362,6 @@ mod tests {
         );
         assert!(page.contains("fallback_doc_span"), "{page}");
         let first = page.lines().nth(1).unwrap_or_default();
-        assert!(first.contains("rank 9, now missed"), "{page}");
+        insta::assert_snapshot!(first, @"  c | @all: rank 9, now missed");
     }
 }

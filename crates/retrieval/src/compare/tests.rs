@@ -207,10 +207,7 @@ fn ret_34_another_golden_set_is_told_and_edited_queries_are_not_compared() {
     head.items.get_mut("a").expect("there").input = Digest::of(b"edited");
     let known = change(&base, &head);
     assert_eq!(known.not_compared, ["a"]);
-    assert_eq!(
-        known.queries[0].note,
-        "rank 1, now 3; the golden set differs"
-    );
+    insta::assert_snapshot!(known.queries[0].note, @"rank 1, now 3; the golden set differs");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use kelvin_fixtures::text::redacted;
 
 fn refusal(text: &str) -> String {
     let found = understand(text, None).expect_err("refused");
@@ -40,7 +41,15 @@ fn a_large_set_is_read_and_a_few_lines_of_aliases_are_not() {
             vec![format!("*{last}"); 9].join(",")
         )
     });
-    assert!(refusal(&bomb).contains("more than one file may hold"));
+    insta::assert_snapshot!(refusal(&bomb), @"
+    this is more than one file may hold
+     --> golden.yaml:5:10
+      |
+    5 | - &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]
+      |          ^^
+      |
+      = help: write the values out, without aliases, and nest them less deep
+    ");
 }
 
 #[test]
@@ -48,9 +57,26 @@ fn ret_01_duplicate_ids_are_refused_with_the_full_sorted_list() {
     let entry = |id: &str| format!("- {{id: {id}, query: q}}\n");
     let text: String = ["b", "a", "b", "c", "a"].map(entry).concat();
     let shown = refusal(&text);
-    assert!(shown.contains("2 ids are there twice: a, b"), "{shown}");
-    assert!(shown.contains("golden.yaml:3:8"), "{shown}");
-    assert!(shown.contains("golden.yaml:5:8"), "{shown}");
+    insta::assert_snapshot!(shown, @"
+    2 ids are there twice: a, b
+    --> golden.yaml
+
+    error: the id `b` is there twice
+     --> golden.yaml:3:8
+      |
+    3 | - {id: b, query: q}
+      |        ^
+      |
+      = help: an id names one query
+
+    error: the id `a` is there twice
+     --> golden.yaml:5:8
+      |
+    5 | - {id: a, query: q}
+      |        ^
+      |
+      = help: an id names one query
+    ");
 }
 
 #[test]
@@ -65,25 +91,58 @@ fn everything_that_is_wrong_is_told_at_once_with_line_and_column() {
     let text = "- id: a\n  query: [1]\n  expected_docs: [x]\n- query: q\n- id: b\n  query: q\n  \
                 expected_spans: [{doc_id: d, start: 9, end: 3}]\n";
     let shown = refusal(text);
-    for part in [
-        "golden.yaml:2:10",
-        "`queries.1.query` must be a string, found a list",
-        "unknown key `expected_docs`",
-        "did you mean `expected_doc_ids`?",
-        "the key `id` is missing in `queries.2`",
-        "a span must end behind its start, found 9 to 3",
-    ] {
-        assert!(shown.contains(part), "{part}\n{shown}");
-    }
-    for (text, said) in [
-        ("", "no queries"),
-        ("a: b\n", "`queries` must be a list"),
-        ("- {id: a\n", "not YAML"),
-        ("[]", "the list has no queries"),
-    ] {
+    insta::assert_snapshot!(shown, @"
+    `queries.1.query` must be a string, found a list
+     --> golden.yaml:2:10
+      |
+    2 |   query: [1]
+      |          ^
+
+    error: unknown key `expected_docs` in `queries.1`
+     --> golden.yaml:3:3
+      |
+    3 |   expected_docs: [x]
+      |   ^^^^^^^^^^^^^
+      |
+      = help: did you mean `expected_doc_ids`?
+
+    error: the key `id` is missing in `queries.2`
+     --> golden.yaml:4:3
+      |
+    4 | - query: q
+      |   ^
+
+    error: a span must end behind its start, found 9 to 3
+     --> golden.yaml:7:20
+      |
+    7 |   expected_spans: [{doc_id: d, start: 9, end: 3}]
+      |                    ^
+    ");
+    let mut told = Vec::new();
+    for text in ["", "a: b\n", "- {id: a\n", "[]"] {
         let shown = refusal(text);
-        assert!(shown.contains(said), "{text:?}\n{shown}");
+        told.push(shown.to_string());
     }
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    the file has no queries
+    --> golden.yaml
+     = help: add an entry with `id` and `query`
+    `queries` must be a list, each entry a mapping, found one mapping
+    --> golden.yaml
+     = help: write an entry for each query, such as `- {id: q1, query: "How long can I return a product?", expected_doc_ids: [returns]}`, in a file such as `golden.yaml`; of `queries` and `relevant_docs` by id, as LlamaIndex writes them, take an entry for each id
+    this is not YAML: unclosed bracket '{'
+     --> golden.yaml:1:3
+      |
+    1 | - {id: a
+      |   ^
+      |
+      = help: text that begins with `{` or `[` goes in quotes
+    the list has no queries
+     --> golden.yaml:1:1
+      |
+    1 | []
+      | ^
+    "#);
 }
 
 #[test]
@@ -177,16 +236,25 @@ fn what_is_wrong_in_a_table_is_told_with_its_line() {
         "{said}"
     );
     let said = told("g.csv", "q,d\nHow?,a\n", &[("query", "question")]);
-    assert!(
-        said.contains("no item has `question`") && said.contains("`d`, `q`"),
-        "{said}"
-    );
+    insta::assert_snapshot!(redacted(&said), @"
+    no item has `question`, which stands for `query`
+    --> [TEMP]/g.csv
+     = help: the file has `d`, `q`
+    ");
     let said = told("g.yaml", "- {id: a, query: b}\n", &[("query", "q")]);
     assert!(said.contains("golden_fields"), "{said}");
     let said = told("g.csv", "query,expected_doc_ids\nHow?,a,b\n", &[]);
     assert!(said.contains("g.csv:2:"), "{said}");
     let said = told("g.csv", "query,expected_doc_ids\n\"How?,a\nx,b\n", &[]);
-    assert!(said.contains("never closed"), "{said}");
+    insta::assert_snapshot!(redacted(&said), @r#"
+    a quote that opens in this row or before it is never closed
+     --> [TEMP]/g.csv:2:1
+      |
+    2 | "How?,a
+      | ^^^^^^^
+      |
+      = help: write a quote within a cell as two, and the cell between quotes
+    "#);
     let said = told("g.jsonl", "{\"query\": \"a\"}\n[1]\n{\n", &[]);
     assert!(
         said.contains("g.jsonl:2:") && said.contains("g.jsonl:3:"),
@@ -199,8 +267,16 @@ fn what_is_wrong_in_a_table_is_told_with_its_line() {
 #[test]
 fn a_text_that_is_no_list_is_told_with_the_form_that_is_read() {
     let shown = refusal("question,expected_doc\nHow long?,returns\n");
-    assert!(shown.contains("no list of queries, but a text"), "{shown}");
-    assert!(shown.contains("`- {id: q1, query: "), "{shown}");
+    insta::assert_snapshot!(shown, @r#"
+    the file has no list of queries, but a text
+     --> golden.yaml:1:1
+      |
+    1 | / question,expected_doc
+    2 | | How long?,returns
+      | |_________________^
+      |
+      = help: write an entry for each query, such as `- {id: q1, query: "How long can I return a product?", expected_doc_ids: [returns]}`, in a file such as `golden.yaml`
+    "#);
     assert!(!shown.contains("queries: ["), "{shown}");
     // What the advice says can be read.
     let form = FORM.split('`').nth(1).expect("an example");
@@ -210,16 +286,23 @@ fn a_text_that_is_no_list_is_told_with_the_form_that_is_read() {
 #[test]
 fn judgements_without_questions_and_one_mapping_are_refused_with_what_to_write_instead() {
     let judgements = refusal("- {query-id: q1, corpus-id: d1, score: 1}\n- {query-id: q2}\n");
-    for part in [
-        "no entry has a `query`",
-        "the first has `query-id`, `corpus-id`, `score`",
-        "golden_fields",
-        "kelvin eval --qrels",
-    ] {
-        assert!(judgements.contains(part), "{part}: {judgements}");
-    }
-    assert!(!judgements.contains("unknown key"), "{judgements}");
+    insta::assert_snapshot!(judgements, @"
+    no entry has a `query`
+     --> golden.yaml:1:3
+      |
+    1 | - {query-id: q1, corpus-id: d1, score: 1}
+      |   ^
+      |
+      = help: the first has `query-id`, `corpus-id`, `score`; if one of these is the question, name it with `golden_fields: {query: …}`; judgements without questions, as of BEIR or TREC, need an entry for each question with its documents in `expected_doc_ids`, or `kelvin eval --qrels` with the hits of a run
+    ");
     let mapping = refusal("{queries: {q1: Which?}, relevant_docs: {q1: [d1]}}");
-    assert!(mapping.contains("found one mapping"), "{mapping}");
-    assert!(mapping.contains("take an entry for each id"), "{mapping}");
+    insta::assert_snapshot!(mapping, @r#"
+    `queries` must be a list, each entry a mapping, found one mapping
+     --> golden.yaml:1:1
+      |
+    1 | {queries: {q1: Which?}, relevant_docs: {q1: [d1]}}
+      | ^
+      |
+      = help: write an entry for each query, such as `- {id: q1, query: "How long can I return a product?", expected_doc_ids: [returns]}`, in a file such as `golden.yaml`; of `queries` and `relevant_docs` by id, as LlamaIndex writes them, take an entry for each id
+    "#);
 }

@@ -132,10 +132,10 @@ fn nothing_is_taken_from_another_pipeline_and_no_failure_from_other_limits() {
     let refused =
         LeftByEarlier::load(&path, &header("other", "l")).expect_err("it is of another pipeline");
     let refused = refused.to_string();
-    assert!(
-        refused.contains("the command; the earlier run has 4 finished calls"),
-        "{refused}"
-    );
+    insta::assert_snapshot!(refused, @"
+    the earlier run cannot be resumed: since then this has changed: the command; the earlier run has 4 finished calls
+      help: undo that to resume, or leave out `--resume` to begin anew, which removes what has finished; nothing was removed and nothing was run
+    ");
     assert_eq!(fs::read(&path).expect("read"), before, "nothing is lost");
     assert_eq!(resume(&path, "p", "l").known.len(), 3);
     assert_eq!(begin(&path, "p", "l").known.len(), 0);

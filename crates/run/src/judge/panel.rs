@@ -251,10 +251,7 @@ mod tests {
             .grade(&exhibit(), &[Err(failure)])
             .expect_err("one failed");
         assert_eq!(ungraded.code, UngradedCode::Missing);
-        assert_eq!(
-            ungraded.text,
-            "judge 2 of the panel: the answer has no score"
-        );
+        insta::assert_snapshot!(ungraded.text, @"judge 2 of the panel: the answer has no score");
         // Fewer answers than questions are no grade either.
         assert!(panel.grade(&exhibit(), &[]).is_err());
     }

@@ -117,10 +117,7 @@ mod tests {
         assert_eq!(usual.exceeded(0, 3), None);
         assert_eq!(usual.exceeded(1, 10), None);
         assert_eq!(usual.exceeded(3, 30), None);
-        assert_eq!(
-            usual.exceeded(2, 10).as_deref(),
-            Some("2 of 10 samples are unscored, more than `max_errors` (10 %) allows")
-        );
+        insta::assert_snapshot!(usual.exceeded(2, 10).as_deref().expect("it is told"), @"2 of 10 samples are unscored, more than `max_errors` (10 %) allows");
         assert!(usual.exceeded(1, 9).is_some());
         assert!(MaxErrors(0.0).exceeded(1, 1000).is_some());
     }

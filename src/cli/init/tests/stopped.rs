@@ -26,7 +26,8 @@ fn what_was_answered_before_a_stop_is_told_as_a_command_that_can_be_pasted() {
     assert_eq!(ended.expect("it is no error"), Exit::Interrupted);
     let line = said
         .lines()
-        .find_map(|line| line.strip_prefix("next, with the answers so far: kelvin "))
+        .find_map(|line| line.split_once(": kelvin "))
+        .map(|(_, command)| command)
         .expect("it is told");
     let echoed = Command::new("sh")
         .args(["-c", &format!("printf '%s\\n' {line}")])
@@ -42,5 +43,5 @@ fn what_was_answered_before_a_stop_is_told_as_a_command_that_can_be_pasted() {
     insta::assert_snapshot!(redacted(words[1]), @"--config=[TEMP]/my config.yaml");
     // Where nothing was answered, there is nothing to keep.
     let (_, said) = run(&request, Some(&Script::of(&[Stop])));
-    assert!(!said.contains("next"), "{said}");
+    assert!(!said.contains(": kelvin "), "{said}");
 }

@@ -6,25 +6,13 @@ use super::*;
 fn values_are_compared_as_json() {
     let left = Left::new(r#"{"a": [1, 2.0], "b": null}"#);
     left.passes(json!({"type": "equals", "value": {"b": null, "a": [1.0, 2]}}));
-    left.fails(
-        json!({"type": "equals", "value": {"a": [1, 2]}}),
-        "expected",
-    );
+    insta::assert_snapshot!(left.fails(json!({"type": "equals", "value": {"a": [1, 2]}})), @r#"the output is `{"a": [1, 2.0], "b": null}`, expected `{"a":[1,2]}`"#);
     left.passes(json!({"type": "json_path", "path": "$.a[1]", "exists": true}));
     left.passes(json!({"type": "json_path", "path": "$.a[*]", "equals": 2}));
     left.passes(json!({"type": "json_path", "path": "$.b", "equals": null}));
-    left.fails(
-        json!({"type": "json_path", "path": "$.a[0]", "equals": 2}),
-        "has `1` at `$.a[0]`",
-    );
-    left.fails(
-        json!({"type": "json_path", "path": "$.c", "exists": true}),
-        "nothing at `$.c`",
-    );
-    Left::new("no").fails(
-        json!({"type": "json_path", "path": "$.c", "exists": true}),
-        "is not JSON",
-    );
+    insta::assert_snapshot!(left.fails(json!({"type": "json_path", "path": "$.a[0]", "equals": 2})), @"the output has `1` at `$.a[0]`, expected `2`");
+    insta::assert_snapshot!(left.fails(json!({"type": "json_path", "path": "$.c", "exists": true})), @"the output has nothing at `$.c`");
+    insta::assert_snapshot!(Left::new("no").fails(json!({"type": "json_path", "path": "$.c", "exists": true})), @"the output is not JSON: expected ident at line 1 column 2");
     assert_eq!(
         refusal(json!({"type": "json_path", "path": "a.b"})).0,
         "path"
@@ -36,14 +24,8 @@ fn json_is_held_against_a_schema_that_fetches_nothing_and_explodes_nowhere() {
     let left = Left::new(r#"{"id": "a-1", "n": 0}"#);
     let schema = |schema: Value| json!({"type": "json_schema", "schema": schema});
     left.passes(schema(json!({"type": "object", "required": ["id"]})));
-    left.fails(
-        schema(json!({"properties": {"n": {"minimum": 1}}, "required": ["x"]})),
-        "at `/n`",
-    );
-    left.fails(
-        schema(json!({"properties": {"id": {"pattern": "^(a+)+$"}}})),
-        "`/id`",
-    );
+    insta::assert_snapshot!(left.fails(schema(json!({"properties": {"n": {"minimum": 1}}, "required": ["x"]}))), @r#"the output does not fit the schema: at `/`: "x" is a required property; at `/n`: 0 is less than the minimum of 1"#);
+    insta::assert_snapshot!(left.fails(schema(json!({"properties": {"id": {"pattern": "^(a+)+$"}}}))), @r#"the output does not fit the schema: at `/id`: "a-1" does not match "^(a+)+$""#);
     let (key, _) = refusal(schema(json!({"type": "objekt"})));
     assert_eq!(key, "schema");
     let (key, _) = refusal(schema(json!({"$ref": "http://127.0.0.1:9/schema.json"})));
@@ -57,15 +39,15 @@ fn the_edit_distance_is_that_of_levenshtein() {
     let near = |value: &str, pass_threshold: f64| json!({"type": "levenshtein", "value": value, "pass_threshold": pass_threshold});
     // Three edits of seven letters.
     let score = Some(1.0 - 3.0 / 7.0);
-    left.demand(near("sitting", 0.5), Outcome::Passed, score, "3 edits");
-    left.demand(near("sitting", 0.8), Outcome::Failed, score, "0.5714");
+    insta::assert_snapshot!(left.demand(near("sitting", 0.5), Outcome::Passed, score), @"the output is 3 edits from the expected text, a similarity of 0.5714; 0.5 is enough");
+    insta::assert_snapshot!(left.demand(near("sitting", 0.8), Outcome::Failed, score), @"the output is 3 edits from the expected text, a similarity of 0.5714; 0.8 is enough");
     // Letters that change places are two edits, not one.
-    Left::new("ab").demand(near("ba", 0.5), Outcome::Failed, Some(0.0), "2 edits");
-    Left::new("é").demand(near("e", 0.0), Outcome::Passed, Some(0.0), "1 edits");
+    insta::assert_snapshot!(Left::new("ab").demand(near("ba", 0.5), Outcome::Failed, Some(0.0)), @"the output is 2 edits from the expected text, a similarity of 0.0000; 0.5 is enough");
+    insta::assert_snapshot!(Left::new("é").demand(near("e", 0.0), Outcome::Passed, Some(0.0)), @"the output is 1 edits from the expected text, a similarity of 0.0000; 0 is enough");
     Left::new("")
         .expecting(json!(""))
         .passes(json!({"type": "levenshtein"}));
-    Left::new(&"x".repeat(30_000)).is_error(near("x", 0.5), "letter by letter");
+    insta::assert_snapshot!(Left::new(&"x".repeat(30_000)).is_error(near("x", 0.5)), @"the output has 30000 characters, more than the 20000 that are compared letter by letter");
 }
 
 #[test]
@@ -73,20 +55,14 @@ fn numbers_are_held_against_their_limits() {
     let left = Left::new(" 3.5\n");
     left.passes(json!({"type": "numeric", "equals": 3.5}));
     left.passes(json!({"type": "numeric", "equals": 3.4, "tolerance": 0.2}));
-    left.fails(
-        json!({"type": "numeric", "equals": 3.4}),
-        "is 3.5, expected 3.4",
-    );
+    insta::assert_snapshot!(left.fails(json!({"type": "numeric", "equals": 3.4})), @"the output is 3.5, expected 3.4, give or take 0.000000001");
     left.passes(json!({"type": "numeric", "min": 3.5, "max": 3.5}));
-    left.fails(json!({"type": "numeric", "min": 4}), "at least 4");
-    left.fails(json!({"type": "numeric", "max": 3}), "at most 3");
-    Left::new("NaN").fails(json!({"type": "numeric", "min": 0}), "is no number");
+    insta::assert_snapshot!(left.fails(json!({"type": "numeric", "min": 4})), @"the output is 3.5, expected at least 4");
+    insta::assert_snapshot!(left.fails(json!({"type": "numeric", "max": 3})), @"the output is 3.5, expected at most 3");
+    insta::assert_snapshot!(Left::new("NaN").fails(json!({"type": "numeric", "min": 0})), @"the output is no number: NaN");
     let inside = Left::new(r#"{"total": "12.5"}"#);
     inside.passes(json!({"type": "numeric", "path": "$.total", "equals": 12.5}));
-    inside.fails(
-        json!({"type": "numeric", "path": "$.sum", "min": 0}),
-        "no number at `$.sum`",
-    );
+    insta::assert_snapshot!(inside.fails(json!({"type": "numeric", "path": "$.sum", "min": 0})), @"the output has no number at `$.sum`");
     assert_eq!(
         refusal(json!({"type": "numeric", "min": 2, "max": 1})).0,
         "min"

@@ -96,28 +96,19 @@ fn a_chat_of_turns_alone_is_not_reordered_nor_padded_with_other_chats_and_that_i
     let plan = plans(&chats(&[]), &settings(&TURNS)).remove(0);
     assert!(of_kind(&plan, "reorder").is_empty());
     assert_eq!(counts_of(&plan, "reorder"), (Code::Skip, Some(3), Some(0)));
-    assert_eq!(
-        notice(&plan, "reorder").expect("told").text,
-        "the 5 units of the case keep their order: `keep_order`"
-    );
+    insta::assert_snapshot!(notice(&plan, "reorder").expect("told").text, @"the 5 units of the case keep their order: `keep_order`");
     assert!(of_kind(&plan, "pad_content").is_empty());
     assert_eq!(
         counts_of(&plan, "pad_content"),
         (Code::Skip, Some(3), Some(0))
     );
-    assert_eq!(
-        notice(&plan, "pad_content").expect("told").text,
-        "the other cases have no unit that can come in; no unit of a type in `keep_order` comes into another case"
-    );
+    insta::assert_snapshot!(notice(&plan, "pad_content").expect("told").text, @"the other cases have no unit that can come in; no unit of a type in `keep_order` comes into another case");
 }
 
 #[test]
 fn what_stands_before_the_turns_changes_places_and_its_orders_are_counted() {
     let plan = plans(&chats(&["Profile", "Weather"]), &settings(&TURNS)).remove(0);
-    assert_eq!(
-        notice(&plan, "reorder").expect("told").text,
-        "only 1 of the 7 units may change places, and in no other order: `keep_order`"
-    );
+    insta::assert_snapshot!(notice(&plan, "reorder").expect("told").text, @"only 1 of the 7 units may change places, and in no other order: `keep_order`");
     let (_, turns) = chat("ann", &[]);
     let text =
         format!("## Profile\n\nx\n\n## Weather\n\ny\n\n## Record\n\nz\n\n{turns}## Note\n\nn\n");
@@ -125,10 +116,7 @@ fn what_stands_before_the_turns_changes_places_and_its_orders_are_counted() {
     settings.perturbations.variants.reorder = 9;
     let (_, plan) = plan_of(&[("ann", text.as_str())], &settings);
     assert_eq!(counts_of(&plan, "reorder"), (Code::Cap, Some(9), Some(5)));
-    assert_eq!(
-        notice(&plan, "reorder").expect("told").text,
-        "3 units have only 5 other order(s): `keep_order`"
-    );
+    insta::assert_snapshot!(notice(&plan, "reorder").expect("told").text, @"3 units have only 5 other order(s): `keep_order`");
     let orders: BTreeSet<Vec<usize>> = of_kind(&plan, "reorder")
         .iter()
         .map(|variant| variant.notes.order.clone())

@@ -69,7 +69,10 @@ pub fn decided(approval: &Approval) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use kelvin_fixtures::text::{lines_with, redacted};
     use kelvin_gate::approval::{Origin, Regressed, Request, Rules};
 
     #[test]
@@ -131,22 +134,29 @@ mod tests {
             base: "b".to_owned(),
             regressions: Vec::new(),
         };
-        for (seconds, words) in [
-            (5_400, "within 90 minutes"),
-            (3_600, "within 1 hour"),
-            (259_200, "within 72 hours"),
-        ] {
+        let mut told = Vec::new();
+        let mut headings = BTreeSet::new();
+        for (seconds, time) in [(5_400, "90 "), (3_600, "1 "), (259_200, "72 ")] {
             let mut approval = Approval::pending(request.clone(), rules(seconds), String::new());
             let page = asking(&approval, &[]);
-            assert!(page.contains(words), "{words}");
-            assert!(page.starts_with("### ⏸️ Kelvin asks for approval of `a`"));
+            told.push(lines_with(&page, &[&format!(" {time}")]));
+            headings.extend(page.lines().next().map(str::to_owned));
             // Where there are several configurations, the comment names the one that asks.
             approval.origin = Some(Origin {
                 key: "rag-small".to_owned(),
                 ..Origin::default()
             });
             let page = asking(&approval, &[]);
-            assert!(page.starts_with("### ⏸️ Kelvin (rag-small) asks for approval of `a`"));
+            headings.extend(page.lines().next().map(str::to_owned));
         }
+        insta::assert_snapshot!(redacted(&told.join("\n")), @"
+        **It passes if whoever may push to the repository comments `/kelvin approve REASON`, within 90 minutes of this comment.** `/kelvin reject [HASH] REASON` rejects it. A new commit, another base or a further regression makes this request void.
+        **It passes if whoever may push to the repository comments `/kelvin approve REASON`, within 1 hour of this comment.** `/kelvin reject [HASH] REASON` rejects it. A new commit, another base or a further regression makes this request void.
+        **It passes if whoever may push to the repository comments `/kelvin approve REASON`, within 72 hours of this comment.** `/kelvin reject [HASH] REASON` rejects it. A new commit, another base or a further regression makes this request void.
+        ");
+        insta::assert_snapshot!(Vec::from_iter(headings).join("\n"), @"
+        ### ⏸️ Kelvin (rag-small) asks for approval of `a`
+        ### ⏸️ Kelvin asks for approval of `a`
+        ");
     }
 }

@@ -173,7 +173,9 @@ fn stands_first(shapes: [Shape; 3]) {
         .find(|line| line.starts_with("| `"))
         .expect("a row");
     let looked_at = page
-        .split_once("Look first at item `")
+        .lines()
+        .nth(4)
+        .and_then(|step| step.split_once('`'))
         .and_then(|(_, rest)| rest.split_once('`'))
         .map(|(case, _)| case);
     let worst = (0..3).max_by(|one, other| {

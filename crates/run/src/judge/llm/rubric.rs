@@ -130,19 +130,25 @@ mod tests {
         );
         let json = Template::parse("Such as {\"a\": 1} and {}.\n{frames}").expect("it is right");
         assert_eq!(json.after, "");
-        for (text, said) in [
-            ("Grade the response.", "has no `{frames}`"),
-            ("Grade {response}.", "has no `{frames}`"),
-            ("{frames} and {frames}", "more than once"),
-            ("By {criteria}: {frames}", "a placeholder `{criteria}`"),
-            (
-                "It: {frames} {{ agent_output }}",
-                "a placeholder `{agent_output}`",
-            ),
-            (" \n{frames}\nGrade it.", "says nothing before"),
+        let mut told = Vec::new();
+        for text in [
+            "Grade the response.",
+            "Grade {response}.",
+            "{frames} and {frames}",
+            "By {criteria}: {frames}",
+            "It: {frames} {{ agent_output }}",
+            " \n{frames}\nGrade it.",
         ] {
             let (what, _) = Template::parse(text).expect_err(text);
-            assert!(what.contains(said), "{text}: {what}");
+            told.push(what.to_string());
         }
+        insta::assert_snapshot!(told.join("\n"), @"
+        the template has no `{frames}`, so that the judge would see no response
+        the template has no `{frames}`, so that the judge would see no response
+        the template has `{frames}` more than once
+        the template has a placeholder `{criteria}`, which nothing fills
+        the template has a placeholder `{agent_output}`, which nothing fills
+        the template says nothing before `{frames}`
+        ");
     }
 }

@@ -284,34 +284,29 @@ mod tests {
     #[test]
     fn a_malformed_list_is_no_grade() {
         let faithful = |answer: Value| answered(RagMeasure::Faithfulness, &answer);
-        for (answer, said) in [
-            (json!({}), "has no `claims`"),
-            (json!({"claims": "none"}), "is no list"),
-            (json!({"claims": []}), "found no claim"),
-            (
-                json!({"claims": ["a"]}),
-                "entry 1 of `claims` has no `claim`",
-            ),
-            (
-                json!({"claims": [{"claim": " ", "carried": true}]}),
-                "has no `claim`",
-            ),
-            (
-                json!({"claims": [{"claim": "a", "carried": true}, {"claim": "b", "carried": "yes"}]}),
-                "of entry 2 of `claims` is neither true nor false",
-            ),
-            (
-                json!({"claims": [{"claim": "a"}]}),
-                "neither true nor false",
-            ),
+        let mut told = Vec::new();
+        for answer in [
+            json!({}),
+            json!({"claims": "none"}),
+            json!({"claims": []}),
+            json!({"claims": ["a"]}),
+            json!({"claims": [{"claim": " ", "carried": true}]}),
+            json!({"claims": [{"claim": "a", "carried": true}, {"claim": "b", "carried": "yes"}]}),
+            json!({"claims": [{"claim": "a"}]}),
         ] {
             let failure = faithful(answer.clone()).expect_err("refused");
-            assert!(
-                failure.message.contains(said),
-                "{answer}: {}",
-                failure.message
-            );
+            told.push(failure.message.to_string());
         }
+        insta::assert_snapshot!(told.join("\n"), @"
+        the answer of the judge has no `claims`
+        `claims` is no list
+        the judge found no claim, so there is no share of claims
+        entry 1 of `claims` has no `claim`
+        entry 1 of `claims` has no `claim`
+        `carried` of entry 2 of `claims` is neither true nor false
+        `carried` of entry 1 of `claims` is neither true nor false
+        ");
+        let mut told = Vec::new();
         let precise = |answer: Value| answered(RagMeasure::ContextPrecision, &answer);
         for places in [json!([2, 1]), json!([1, 1]), json!([0]), json!(["1"])] {
             let entries = places.as_array().expect("a list").iter();
@@ -319,8 +314,14 @@ mod tests {
                 .map(|place| json!({"passage": place, "useful": true}))
                 .collect();
             let failure = precise(json!({ "passages": entries })).expect_err("refused");
-            assert!(failure.message.contains("has not the number"), "{places}");
+            told.push(failure.message);
         }
+        insta::assert_snapshot!(told.join("\n"), @"
+        entry 1 of `passages` has not the number 1: each passage needs one verdict, in order
+        entry 2 of `passages` has not the number 2: each passage needs one verdict, in order
+        entry 1 of `passages` has not the number 1: each passage needs one verdict, in order
+        entry 1 of `passages` has not the number 1: each passage needs one verdict, in order
+        ");
         let long: Vec<Value> = (0..=MOST_ENTRIES)
             .map(|at| json!({"claim": at.to_string(), "carried": true}))
             .collect();

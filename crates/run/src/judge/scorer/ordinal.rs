@@ -106,10 +106,7 @@ mod tests {
 
     #[test]
     fn a_decision_that_is_no_level_is_refused() {
-        assert_eq!(
-            risk().accepts(&json!("severe")).unwrap_err(),
-            "`severe`, not one of the levels low < medium < high"
-        );
+        insta::assert_snapshot!(risk().accepts(&json!("severe")).unwrap_err(), @"`severe`, not one of the levels low < medium < high");
         assert!(risk().accepts(&json!(["low"])).is_err());
     }
 

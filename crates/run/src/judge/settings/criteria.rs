@@ -100,30 +100,23 @@ mod tests {
         assert_eq!(long.expect("it is right").needs(), Needs::Nothing);
         let llm = |model: &str| json!({"type": "llm", "model": model});
         assert!(judge(json!({"type": "panel", "panel": [llm("a"), llm("b")]})).is_ok());
-        for (settings, said) in [
-            (
-                json!({"type": "exact_match"}),
-                "compares with another answer",
-            ),
-            (
-                json!({"type": "llm", "model": "m", "mode": "pairwise"}),
-                "compares with another answer",
-            ),
-            (
-                json!({"type": "llm", "model": "m", "mode": "faithfulness"}),
-                "a check has no passages",
-            ),
-            (
-                json!({"type": "panel", "panel": [llm("a"), {"type": "exact_match"}]}),
-                "compares with",
-            ),
-            (
-                json!({"type": "llm", "model": "m", "criteria": "c"}),
-                "stand in the check",
-            ),
+        let mut told = Vec::new();
+        for settings in [
+            json!({"type": "exact_match"}),
+            json!({"type": "llm", "model": "m", "mode": "pairwise"}),
+            json!({"type": "llm", "model": "m", "mode": "faithfulness"}),
+            json!({"type": "panel", "panel": [llm("a"), {"type": "exact_match"}]}),
+            json!({"type": "llm", "model": "m", "criteria": "c"}),
         ] {
             let error = judge(settings.clone()).expect_err("refused");
-            assert!(error.contains(said), "{settings}: {error}");
+            told.push(error.to_string());
         }
+        insta::assert_snapshot!(told.join("\n"), @"
+        the judge compares with another answer, and a check has none: take `type: llm` in the mode `criteria`, or a panel of such judges
+        the judge compares with another answer, and a check has none: take `type: llm` in the mode `criteria`, or a panel of such judges
+        the measures of retrieved passages are for `grading`, whose pipeline says what it found: a check has no passages
+        the judge compares with another answer, and a check has none: take `type: llm` in the mode `criteria`, or a panel of such judges
+        the criteria stand in the check, not in its judge
+        ");
     }
 }

@@ -162,40 +162,34 @@ mod tests {
     #[test]
     fn a_line_that_cannot_be_used_is_named() {
         let good = "{\"prompt\": \"p\", \"response\": \"r\"}\n";
-        for (line, part) in [
-            (
-                "{\"prompt\": \"p\", \"response\": \"r\", \"label\": 1.1}",
-                "`label` must be",
-            ),
-            (
-                "{\"prompt\": \"p\", \"response\": \"r\", \"label\": true}",
-                "and is `true`",
-            ),
-            (
-                "{\"prompt\": \"p\", \"response\": \"r\", \"label\": \"1\"}",
-                "`label` must be",
-            ),
-            (
-                "{\"prompt\": \"p\", \"response\": \"r\", \"lable\": 1}",
-                "unknown field `lable`",
-            ),
-            (
-                "{\"prompt\": \" \", \"response\": \"r\"}",
-                "`prompt` is blank",
-            ),
-            ("{\"prompt\": \"p\"}", "missing field `response`"),
-            (
-                "{\"prompt\": \"p\", \"response\": \"r\", \"reference\": \"\"}",
-                "`reference` is",
-            ),
-            ("[1]", "no answer"),
-            ("p,r", "no answer"),
+        let mut told = Vec::new();
+        for line in [
+            "{\"prompt\": \"p\", \"response\": \"r\", \"label\": 1.1}",
+            "{\"prompt\": \"p\", \"response\": \"r\", \"label\": true}",
+            "{\"prompt\": \"p\", \"response\": \"r\", \"label\": \"1\"}",
+            "{\"prompt\": \"p\", \"response\": \"r\", \"lable\": 1}",
+            "{\"prompt\": \" \", \"response\": \"r\"}",
+            "{\"prompt\": \"p\"}",
+            "{\"prompt\": \"p\", \"response\": \"r\", \"reference\": \"\"}",
+            "[1]",
+            "p,r",
         ] {
             let what = refusal(&format!("{good}{line}\n"));
             assert!(what.starts_with("labels.jsonl:2: "), "{what}");
-            assert!(what.contains(part), "{part}: {what}");
+            told.push(what.to_string());
         }
-        assert!(refusal("\n\n").contains("holds no answers"));
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        labels.jsonl:2: `label` must be a number from 0 to 1, and is `1.1`
+        labels.jsonl:2: `label` must be a number from 0 to 1, and is `true`
+        labels.jsonl:2: `label` must be a number from 0 to 1, and is `"1"`
+        labels.jsonl:2: the line is no answer: unknown field `lable`, expected one of `prompt`, `response`, `reference`, `label`, `family`, `id`, `tags`, column 40
+        labels.jsonl:2: `prompt` is blank
+        labels.jsonl:2: the line is no answer: missing field `response`, column 15
+        labels.jsonl:2: `reference` is blank; leave the key out where none is known
+        labels.jsonl:2: the line is no answer: invalid type: integer `1`, expected a string, column 2
+        labels.jsonl:2: the line is no answer: expected value, column 1
+        "#);
+        insta::assert_snapshot!(refusal("\n\n"), @"`labels.jsonl` holds no answers");
     }
 
     #[test]

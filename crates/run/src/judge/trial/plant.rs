@@ -302,12 +302,7 @@ mod tests {
             truncated(ANSWER).as_deref(),
             Some("Water boils at 100 degrees at sea level. It is lower on a")
         );
-        assert_eq!(
-            contradicted(ANSWER),
-            "Water boils at 201 degrees at sea level. It is not lower on a mountain. Pressure is \
-             constant, so the point is 7.11 degrees off per km. In fact none of the above is true; \
-             the opposite is the case."
-        );
+        insta::assert_snapshot!(contradicted(ANSWER), @"Water boils at 201 degrees at sea level. It is not lower on a mountain. Pressure is constant, so the point is 7.11 degrees off per km. In fact none of the above is true; the opposite is the case.");
         assert_eq!(contradicted("Yes."), format!("no. {DENIAL}"));
         let shuffled = shuffled(ANSWER).expect("it has three sentences");
         assert_ne!(shuffled, ANSWER);

@@ -4,39 +4,46 @@ use super::*;
 
 #[test]
 fn exits_signals_and_programs_that_are_not_there_are_told_apart() {
-    for (script, kind, words) in [
-        ("exit 7", FailureKind::Exit(7), "exit code 7"),
-        ("nosuchprogram", FailureKind::Exit(127), "not found"),
-        ("kill -9 $$", FailureKind::Signal(9), "SIGKILL"),
-        ("kill -15 $$", FailureKind::Signal(15), "SIGTERM"),
+    let mut told = Vec::new();
+    for (script, kind) in [
+        ("exit 7", FailureKind::Exit(7)),
+        ("nosuchprogram", FailureKind::Exit(127)),
+        ("kill -9 $$", FailureKind::Signal(9)),
+        ("kill -15 $$", FailureKind::Signal(15)),
     ] {
         let failure = Bench::new(script).failure();
         assert_eq!(failure.kind, kind);
-        assert!(failure.message.contains(words), "{}", failure.message);
+        told.push(failure.message.to_string());
     }
+    insta::assert_snapshot!(told.join("\n"), @"
+    it ended with exit code 7
+    it ended with exit code 127: a command was not found
+    SIGKILL ended it; the system does so where memory runs out
+    SIGTERM ended it
+    ");
     let mut bench = Bench::new("");
     fs::write(bench.path("plain"), "text").expect("written");
-    for (run, words) in [
-        (
-            "nosuchprogram {input} {output}",
-            "`nosuchprogram` could not be started",
-        ),
-        (
-            "./nosuchprogram {input} {output}",
-            "`./nosuchprogram` could not be started",
-        ),
-        ("./plain {input} {output}", "is it executable?"),
+    let mut refusals = Vec::new();
+    for run in [
+        "nosuchprogram {input} {output}",
+        "./nosuchprogram {input} {output}",
+        "./plain {input} {output}",
     ] {
         bench.target = Address::command(run);
         let failure = bench.failure();
         assert_eq!(failure.kind, FailureKind::NotStarted);
-        assert!(failure.message.contains(words), "{}", failure.message);
+        refusals.push(failure.message.to_string());
         assert!(
             !failure
                 .message
                 .contains(&bench.folder.path().display().to_string())
         );
     }
+    insta::assert_snapshot!(refusals.join("\n"), @"
+    `nosuchprogram` could not be started: No such file or directory; is it installed, and is its path right?
+    `./nosuchprogram` could not be started: No such file or directory; is it installed, and is its path right?
+    `./plain` could not be started: Permission denied; is it executable?
+    ");
 }
 
 #[test]

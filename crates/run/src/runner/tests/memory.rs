@@ -150,10 +150,10 @@ fn p6_nothing_is_resumed_for_other_code_or_another_command() {
         refused.expect("it is refused").to_string()
     };
     let told = refused(&bench);
-    assert!(
-        told.contains("the code of the pipeline; the earlier run has 2 finished calls"),
-        "{told}"
-    );
+    insta::assert_snapshot!(told, @"
+    the earlier run cannot be resumed: since then this has changed: the code of the pipeline; the earlier run has 2 finished calls
+      help: undo that to resume, or leave out `--resume` to begin anew, which removes what has finished; nothing was removed and nothing was run
+    ");
     assert!(
         bench.path("kelvin/case-000").exists(),
         "nothing is thrown away"
@@ -230,7 +230,10 @@ fn the_answers_of_another_reader_are_neither_cached_nor_resumed() {
     bench.reader.version = 2;
     let refused = bench.try_open(&bench.out(), Start::Resume, &Silent).err();
     let refused = refused.expect("it is refused").to_string();
-    assert!(refused.contains("what is read of an output"), "{refused}");
+    insta::assert_snapshot!(refused, @"
+    the earlier run cannot be resumed: since then this has changed: what is read of an output; the earlier run has 2 finished calls
+      help: undo that to resume, or leave out `--resume` to begin anew, which removes what has finished; nothing was removed and nothing was run
+    ");
     bench.run(&tasks(2));
     assert_eq!(bench.calls(), 4, "nothing came from the cache");
     bench.reader.version = 1;
@@ -293,9 +296,9 @@ fn a_journal_of_another_version_is_told_and_not_misread() {
     fs::write(bench.path("kelvin/.journal.jsonl"), older).expect("written");
     let refused = bench.try_open(&bench.out(), Start::Resume, &Silent).err();
     let told = refused.expect("it is refused").to_string();
-    assert!(
-        told.contains("another version of kelvin") && told.contains("in format 1"),
-        "{told}"
-    );
+    insta::assert_snapshot!(told, @"
+    the earlier run cannot be resumed: another version of kelvin has written its journal, in format 1; this one reads format 3
+      help: undo that to resume, or leave out `--resume` to begin anew, which removes what has finished; nothing was removed and nothing was run
+    ");
     assert_eq!(bench.run(&tasks(2)).1.invocations, 2);
 }

@@ -1,6 +1,7 @@
 //! What the place of a call tells.
 
 use super::*;
+use crate::text::redacted;
 
 /// A baseline with a repeat, and two variants.
 fn of_one_case() -> Vec<Task> {
@@ -51,11 +52,7 @@ fn equal_texts_are_answered_alike_whatever_a_pipeline_makes_of_where_it_is_calle
 fn what_a_failed_call_prints_of_its_place_is_the_same_in_every_run() {
     let bench = Bench::new("echo \"$1 is odd\" | tee /dev/stderr; exit 3");
     let failure = bench.failure();
-    assert!(
-        failure.stderr.ends_with("/calls/{call}/input.md is odd"),
-        "{}",
-        failure.stderr
-    );
+    insta::assert_snapshot!(redacted(&failure.stderr), @"[TEMP]/kelvin/calls/{call}/input.md is odd");
     assert_eq!(failure.stdout, failure.stderr);
 }
 

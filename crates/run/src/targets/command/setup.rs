@@ -108,7 +108,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         setup("touch first", folder.path()).expect("it ended well");
         let error = setup("false | true; touch second", folder.path()).expect_err("it failed");
-        assert!(error.to_string().contains("ended with 1"), "{error}");
+        insta::assert_snapshot!(error.to_string(), @"
+        `setup` ended with 1
+          help: its output is above; nothing was measured
+        ");
         let error = setup("kill -9 $$", folder.path()).expect_err("it was killed");
         assert!(error.to_string().contains("signal 9"), "{error}");
         assert!(folder.path().join("first").exists());

@@ -141,25 +141,14 @@ mod tests {
         let body = br#"{"error": {"message": "Rate limit. Try again in 20s. (req_8a)"}}"#;
         let failure = of_status(429, body, true);
         assert_eq!(failure.kind, FailureKind::RateLimit);
-        assert_eq!(
-            failure.message,
-            "the server takes no more calls for now (HTTP status 429)"
-        );
-        assert_eq!(failure.stderr, "Rate limit. Try again in 20s. (req_8a)");
+        insta::assert_snapshot!(failure.message, @"the server takes no more calls for now (HTTP status 429)");
+        insta::assert_snapshot!(failure.stderr, @"Rate limit. Try again in 20s. (req_8a)");
         assert_eq!(
             of_status(500, b"<h1>Oops</h1>", true).stderr,
             "<h1>Oops</h1>"
         );
-        assert!(
-            of_status(401, b"", true)
-                .message
-                .contains("refused the key")
-        );
-        assert!(
-            of_status(401, b"", false)
-                .message
-                .contains("`api_key_env` names none")
-        );
+        insta::assert_snapshot!(of_status(401, b"", true).message, @"the server refused the key (HTTP status 401)");
+        insta::assert_snapshot!(of_status(401, b"", false).message, @"the server wants a key, and `api_key_env` names none (HTTP status 401)");
         assert_eq!(of_status(529, b"", true).kind, FailureKind::Status(529));
         assert!(
             of_status(500, "ü".repeat(5000).as_bytes(), true)

@@ -92,7 +92,7 @@ fn on_real_servers_inv_12_nothing_is_written_to_postgresql() {
             ),
             "SELECT dblink_exec('dbname=postgres', 'DROP TABLE users')",
         ] {
-            db.is_error(query, "the query failed");
+            assert!(db.is_error(query).contains("the query failed"));
             unchanged(query);
         }
         // What a session that is read-only lets pass is rolled back, or ends with the connection.
@@ -113,7 +113,7 @@ fn on_real_servers_inv_12_nothing_is_written_to_postgresql() {
                 "SELECT pg_ls_dir('/')".to_owned(),
                 format!("SELECT lo_export(1, '{mark}')"),
             ] {
-                db.is_error(&query, "ermission denied");
+                assert!(db.is_error(&query).contains("ermission denied"));
                 unchanged(&query);
             }
         }
@@ -175,7 +175,7 @@ fn on_real_servers_inv_12_nothing_is_written_to_mariadb() {
         "WITH a AS (SELECT 1) DELETE FROM users",
         "SELECT sys_exec('touch x')",
     ] {
-        db.is_error(query, "the query failed");
+        assert!(db.is_error(query).contains("the query failed"));
         unchanged(query);
     }
     for query in [
@@ -214,10 +214,9 @@ fn on_real_servers_a_decoy_in_the_place_of_a_table_is_not_what_a_check_looks_at(
         ));
         db.brings("SELECT count(*) FROM users", json!(0));
         db.brings("SELECT n FROM numbers", json!(0));
-        db.fails(
-            "SELECT 7 IN (SELECT id FROM users)",
-            json!(true),
-            "brings false",
+        assert!(
+            db.fails("SELECT 7 IN (SELECT id FROM users)", json!(true))
+                .contains("brings false")
         );
     }
     let replaced: [(&str, &str, &str); 5] = [
@@ -251,10 +250,11 @@ fn on_real_servers_a_decoy_in_the_place_of_a_table_is_not_what_a_check_looks_at(
         let beside = own(kind, init);
         let db = beside.open();
         db.write(trick);
-        match told.contains("numbers") {
-            true => db.is_error("SELECT n FROM numbers", told),
-            false => db.is_error("SELECT count(*) FROM users", told),
-        }
+        let found = match told.contains("numbers") {
+            true => db.is_error("SELECT n FROM numbers"),
+            false => db.is_error("SELECT count(*) FROM users"),
+        };
+        assert!(found.contains(told), "{found}");
     }
 }
 

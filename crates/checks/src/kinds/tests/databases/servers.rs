@@ -61,24 +61,24 @@ fn on_real_servers_inv_12_a_query_passes_fails_is_an_error_and_is_stopped() {
             _ => db.ask("SHOW TABLES", json!("users")),
         };
         assert_eq!(show.outcome, Outcome::Passed, "{show:?}");
-        db.fails(
-            "SELECT count(*) FROM users",
-            json!(3),
-            "brings 2, expected 3",
+        assert!(
+            db.fails("SELECT count(*) FROM users", json!(3))
+                .contains("brings 2, expected 3")
         );
-        db.fails(
-            "SELECT name FROM users",
-            json!("eve"),
-            "brings \"ann\", expected \"eve\"",
+        assert!(
+            db.fails("SELECT name FROM users", json!("eve"))
+                .contains("brings \"ann\", expected \"eve\"")
         );
-        db.fails(
-            "SELECT count(*) FROM users",
-            json!("2"),
-            "another type (`coerce: true`",
+        assert!(
+            db.fails("SELECT count(*) FROM users", json!("2"))
+                .contains("another type (`coerce: true`")
         );
-        db.fails("SELECT name FROM users WHERE id = 3", json!(1), "no rows");
-        db.is_error("SELECT * FROM nowhere", "nowhere");
-        db.is_error("SELECT FROM FROM", "syntax");
+        assert!(
+            db.fails("SELECT name FROM users WHERE id = 3", json!(1))
+                .contains("no rows")
+        );
+        assert!(db.is_error("SELECT * FROM nowhere").contains("nowhere"));
+        assert!(db.is_error("SELECT FROM FROM").contains("syntax"));
         let start = Instant::now();
         let found = db.look(json!({
             "type": "sql", "service": "db", "query": slow, "equals": 1, "timeout_s": 0.5,
@@ -191,7 +191,7 @@ fn on_real_servers_connections_are_encrypted_as_the_address_asks() {
         ),
     ] {
         let beside = postgres(host, &parameters);
-        beside.open().is_error("SELECT 1", "certificate");
+        assert!(beside.open().is_error("SELECT 1").contains("certificate"));
     }
     let cipher = "SELECT VARIABLE_VALUE <> '' FROM information_schema.SESSION_STATUS \
                   WHERE VARIABLE_NAME = 'Ssl_cipher'";
@@ -348,7 +348,10 @@ fn on_real_servers_a_field_of_the_scenario_is_bound_in_a_query_and_in_init() {
                 "SELECT count(*) FROM users WHERE name <> ${KELVIN_PARAM_NAME} AND id = ${KELVIN_PARAM_N}",
                 json!(1),
             );
-            db.is_error("SELECT ${KELVIN_PARAM_GONE}", "has no parameter `gone`");
+            assert!(
+                db.is_error("SELECT ${KELVIN_PARAM_GONE}")
+                    .contains("has no parameter `gone`")
+            );
         }
     }
 }

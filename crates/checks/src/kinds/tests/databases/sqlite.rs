@@ -19,25 +19,13 @@ fn inv_12_a_query_of_sqlite_passes_fails_is_an_error_and_is_stopped() {
     db.brings("SELECT name FROM users ORDER BY id", json!("ann"));
     db.brings("SELECT name FROM users WHERE id = 2", json!(null));
     db.brings("VALUES (1.50)", json!(1.5));
-    db.fails(
-        "SELECT count(*) FROM users",
-        json!(3),
-        "brings 2, expected 3",
-    );
-    db.fails(
-        "SELECT count(*) FROM users",
-        json!("2"),
-        "another type (`coerce: true`",
-    );
-    db.fails(
-        "SELECT name FROM users WHERE id = 3",
-        json!("ann"),
-        "no rows",
-    );
-    db.is_error("SELECT * FROM nowhere", "no such table");
-    db.is_error("SELECT FROM", "syntax error");
-    db.is_error("SELECT ?", "parameter");
-    db.is_error("SHOW tables", "syntax error");
+    insta::assert_snapshot!(db.fails("SELECT count(*) FROM users", json!(3)), @"the query brings 2, expected 3");
+    insta::assert_snapshot!(db.fails("SELECT count(*) FROM users", json!("2")), @r#"the query brings 2, expected "2", which is of another type (`coerce: true` compares what is written)"#);
+    insta::assert_snapshot!(db.fails("SELECT name FROM users WHERE id = 3", json!("ann")), @"the query has brought no rows");
+    insta::assert_snapshot!(db.is_error("SELECT * FROM nowhere"), @"the query failed: no such table: nowhere");
+    insta::assert_snapshot!(db.is_error("SELECT FROM"), @r#"the query failed: near "FROM": syntax error in SELECT FROM at offset 7"#);
+    insta::assert_snapshot!(db.is_error("SELECT ?"), @"the query failed: Wrong number of parameters passed to query. Got 0, needed 1");
+    insta::assert_snapshot!(db.is_error("SHOW tables"), @r#"the query failed: near "SHOW": syntax error in SHOW tables at offset 0"#);
     let endless =
         "WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a) SELECT max(n) FROM a";
     let start = Instant::now();
@@ -45,15 +33,12 @@ fn inv_12_a_query_of_sqlite_passes_fails_is_an_error_and_is_stopped() {
         "type": "sql", "service": "db", "query": endless, "equals": 1, "timeout_s": 0.3,
     }));
     assert_eq!(found.outcome, Outcome::Error, "{found:?}");
-    assert_eq!(found.reason, "the query was stopped after 0.3 s");
+    insta::assert_snapshot!(found.reason, @"the query was stopped after 0.3 s");
     assert!(start.elapsed().as_secs() < 20);
     // As large as it likes: no value is larger than a limit.
-    db.is_error("SELECT zeroblob(100000000)", "too big");
-    db.is_error(
-        "WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a LIMIT 30000) \
-         SELECT group_concat(hex(randomblob(5000))) FROM a",
-        "too big",
-    );
+    insta::assert_snapshot!(db.is_error("SELECT zeroblob(100000000)"), @"the query failed: string or blob too big");
+    insta::assert_snapshot!(db.is_error("WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a LIMIT 30000) \
+         SELECT group_concat(hex(randomblob(5000))) FROM a"), @"the query failed: string or blob too big");
 }
 
 #[test]
@@ -73,12 +58,8 @@ fn inv_13_values_of_sqlite_have_their_types() {
     ] {
         db.brings(&format!("SELECT {value}"), equals);
     }
-    db.fails(
-        "SELECT '2'",
-        json!(2),
-        "\"2\", expected 2, which is of another type",
-    );
-    db.fails("SELECT 1 = 1", json!(true), "brings 1, expected true");
+    insta::assert_snapshot!(db.fails("SELECT '2'", json!(2)), @r#"the query brings "2", expected 2, which is of another type (`coerce: true` compares what is written)"#);
+    insta::assert_snapshot!(db.fails("SELECT 1 = 1", json!(true)), @"the query brings 1, expected true, which is of another type (`coerce: true` compares what is written)");
     let coerced = db.look(json!({
         "type": "sql", "service": "db", "query": "SELECT 1 = 1", "equals": true, "coerce": true,
     }));
@@ -119,22 +100,25 @@ fn inv_12_a_query_of_sqlite_writes_nothing_and_reads_no_other_file() {
         db.brings("SELECT count(*) FROM users", json!(2));
         db.brings("SELECT user_version FROM pragma_user_version", json!(0));
     }
-    for (query, told) in [
-        (
-            "WITH a AS (SELECT 3) DELETE FROM users RETURNING 1",
-            "readonly",
-        ),
-        ("SELECT load_extension('other.so')", "not authorized"),
-        ("SELECT readfile('/etc/passwd')", "no such function"),
-        ("SELECT writefile('/tmp/x', 'x')", "no such function"),
-        (
-            "SELECT * FROM pragma_journal_mode('wal')",
-            "unknown database",
-        ),
-        ("SELECT a FROM other.secret", "no such table"),
+    let mut each = Vec::new();
+    for query in [
+        "WITH a AS (SELECT 3) DELETE FROM users RETURNING 1",
+        "SELECT load_extension('other.so')",
+        "SELECT readfile('/etc/passwd')",
+        "SELECT writefile('/tmp/x', 'x')",
+        "SELECT * FROM pragma_journal_mode('wal')",
+        "SELECT a FROM other.secret",
     ] {
-        db.is_error(query, told);
+        each.push(db.is_error(query));
     }
+    insta::assert_snapshot!(each.join("\n"), @"
+    the query failed: attempt to write a readonly database
+    the query failed: not authorized
+    the query failed: no such function: readfile in SELECT readfile('/etc/passwd') at offset 7
+    the query failed: no such function: writefile in SELECT writefile('/tmp/x', 'x') at offset 7
+    the query failed: unknown database 'wal'
+    the query failed: no such table: other.secret
+    ");
     db.brings("SELECT count(*) FROM users", json!(2));
     assert_eq!(
         fs::read(beside.left.path("shop.db")).expect("there"),
@@ -154,32 +138,32 @@ fn inv_28_a_database_that_is_a_link_is_an_error_and_one_that_is_missing_fails() 
     let db = beside.open();
     let path = beside.left.path("shop.db");
     fs::remove_file(&path).expect("removed");
-    db.fails("SELECT 1", json!(1), "the database is not there");
+    insta::assert_snapshot!(db.fails("SELECT 1", json!(1)), @"the database is not there");
     let other = beside.left.folder.path().join("other.db");
     fs::write(&other, "").expect("written");
     symlink(&other, &path).expect("linked");
-    db.is_error("SELECT 1", "a link that leads out of the workspace");
+    insta::assert_snapshot!(db.is_error("SELECT 1"), @"the query failed: the file is a link that leads out of the workspace");
     fs::remove_file(&path).expect("removed");
     fs::create_dir(&path).expect("made");
-    db.is_error("SELECT 1", "no regular file");
+    insta::assert_snapshot!(db.is_error("SELECT 1"), @"the query failed: the file is no regular file");
     fs::remove_dir(&path).expect("removed");
     fs::write(
         &path,
         "this is no database, and long enough to be looked at as one: ".repeat(20),
     )
     .expect("written");
-    db.is_error("SELECT 1", "not a database");
+    insta::assert_snapshot!(db.is_error("SELECT 1"), @"the query failed: file is not a database");
     fs::File::create(&path)
         .and_then(|file| file.set_len((1 << 30) + 1))
         .expect("a file of no content");
-    db.is_error("SELECT 1", "more than the 1 GiB");
+    insta::assert_snapshot!(db.is_error("SELECT 1"), @"the query failed: the file has more than the 1 GiB that a check reads");
     // The journal of a database may be a link too.
     fs::remove_file(&path).expect("removed");
     Connection::open(&path)
         .and_then(|made| made.execute_batch(INIT))
         .expect("made");
     symlink(&other, beside.left.path("shop.db-wal")).expect("linked");
-    db.is_error("SELECT 1", "a link that leads out of the workspace");
+    insta::assert_snapshot!(db.is_error("SELECT 1"), @"the query failed: the file is a link that leads out of the workspace");
     // One of the template is not written through either.
     let linked = sqlite();
     symlink(&other, linked.left.path("shop.db")).expect("linked");
@@ -261,6 +245,7 @@ pub(super) const HOSTILE: [&str; 6] = [
 
 #[test]
 fn a_field_of_the_scenario_is_bound_in_a_query_and_in_init_and_changes_no_statement() {
+    let mut each = Vec::new();
     for name in HOSTILE {
         let init = "CREATE TABLE users (id INTEGER, name TEXT); \
                     INSERT INTO users VALUES (1, ${KELVIN_PARAM_NAME}), (${KELVIN_PARAM_N}, 'bob');";
@@ -282,8 +267,16 @@ fn a_field_of_the_scenario_is_bound_in_a_query_and_in_init_and_changes_no_statem
             json!(1),
         );
         db.brings("SELECT ${KELVIN_PARAM_NAME}", json!("${KELVIN_PARAM_NAME}"));
-        db.is_error("SELECT ${KELVIN_PARAM_GONE}", "has no parameter `gone`");
+        each.push(db.is_error("SELECT ${KELVIN_PARAM_GONE}"));
     }
+    insta::assert_snapshot!(each.join("\n"), @"
+    `${KELVIN_PARAM_GONE}` stands for a parameter, and the scenario has no parameter `gone`
+    `${KELVIN_PARAM_GONE}` stands for a parameter, and the scenario has no parameter `gone`
+    `${KELVIN_PARAM_GONE}` stands for a parameter, and the scenario has no parameter `gone`
+    `${KELVIN_PARAM_GONE}` stands for a parameter, and the scenario has no parameter `gone`
+    `${KELVIN_PARAM_GONE}` stands for a parameter, and the scenario has no parameter `gone`
+    `${KELVIN_PARAM_GONE}` stands for a parameter, and the scenario has no parameter `gone`
+    ");
     let (key, what) = refused("sqlite", "SELECT '${KELVIN_PARAM_NAME}'");
     assert_eq!(key, "query");
     insta::assert_snapshot!(what, @"`${KELVIN_PARAM_NAME}` stands within quotes, a comment or a longer word: leave the quotes out, since it is bound as a value and never becomes a part of the text (join texts with `||` or CONCAT)");

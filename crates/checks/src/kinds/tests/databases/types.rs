@@ -58,11 +58,10 @@ fn on_real_servers_inv_13_every_type_of_postgresql_compares() {
         let query = format!("SELECT {value}");
         match value.starts_with("1234567890") {
             // More digits than any number of the configuration has.
-            true => db.fails(
-                &query,
-                json!(12345678901234567890_u64),
-                "brings 12345678901234567890.123450",
-            ),
+            true => {
+                let found = db.fails(&query, json!(12345678901234567890_u64));
+                assert!(found.contains("12345678901234567890.123450"), "{found}");
+            }
             false => db.brings(&query, equals),
         }
     }
@@ -75,14 +74,20 @@ fn on_real_servers_inv_13_every_type_of_postgresql_compares() {
         ("0.1::numeric + 0.2", json!(0.30000000000000004)),
         ("'2026-01-02'::date", json!("2026-01-03")),
     ] {
-        db.fails(&format!("SELECT {value}"), equals, "expected");
+        assert!(
+            db.fails(&format!("SELECT {value}"), equals)
+                .contains("expected")
+        );
     }
     let coerced = db.look(json!({
         "type": "sql", "service": "db", "query": "SELECT '0'::text", "equals": 0, "coerce": true,
     }));
     assert_eq!(coerced.outcome, Outcome::Passed, "{coerced:?}");
-    db.is_error("SELECT FROM pg_class LIMIT 1", "no column");
-    db.is_error("SELECT $1::int", "parameter");
+    assert!(
+        db.is_error("SELECT FROM pg_class LIMIT 1")
+            .contains("no column")
+    );
+    assert!(db.is_error("SELECT $1::int").contains("parameter"));
 }
 
 #[test]
@@ -129,20 +134,17 @@ fn on_real_servers_inv_13_every_type_of_mariadb_compares() {
     ] {
         db.brings(&format!("SELECT {column} FROM t"), equals);
     }
-    db.fails(
-        "SELECT o FROM t",
-        json!(true),
-        "brings 1, expected true, which is of another type",
+    assert!(
+        db.fails("SELECT o FROM t", json!(true))
+            .contains("brings 1, expected true, which is of another type")
     );
-    db.fails(
-        "SELECT '1' FROM t",
-        json!(1),
-        "expected 1, which is of another type",
+    assert!(
+        db.fails("SELECT '1' FROM t", json!(1))
+            .contains("expected 1, which is of another type")
     );
-    db.fails(
-        "SELECT n FROM t",
-        json!(18446744073709551614_u64),
-        "expected",
+    assert!(
+        db.fails("SELECT n FROM t", json!(18446744073709551614_u64))
+            .contains("expected")
     );
-    db.is_error("SELECT ?", "parameter");
+    assert!(db.is_error("SELECT ?").contains("parameter"));
 }

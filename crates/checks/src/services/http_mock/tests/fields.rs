@@ -70,8 +70,9 @@ fn inv_17_what_is_not_there_is_told_with_what_is() {
         other => unreachable!("{field}: {other:?}"),
     };
     let none = json!({"path": "/never"});
-    assert_eq!(nothing("last_request.body", none.clone()), "has no request");
-    assert_eq!(nothing("requests[0].body", none), "has no request");
+    let last = nothing("last_request.body", none.clone());
+    assert_eq!(nothing("requests[0].body", none), last);
+    insta::assert_snapshot!(last, @"has no request");
     let nine = nothing("requests[9].body", json!({}));
     insta::assert_snapshot!(nine, @"has no request 9, there are 4, the last of which is 3");
     insta::assert_snapshot!(nothing("requests[1].path", json!({"path": "/list"})), @"has no request 1, there is one, which is 0");
@@ -185,7 +186,8 @@ fn fields_filters_and_routes_that_make_no_sense_are_refused() {
     ");
     let hidden = json!({"routes": [{"path": "/x"}, {"path": "/%78", "method": "GET"}]});
     let (at, what) = Routes::of(&keys(hidden)).expect_err("it is refused");
-    assert!(at == Some(1) && what.contains("an earlier route"), "{what}");
+    assert_eq!(at, Some(1), "{what}");
+    insta::assert_snapshot!(what, @"an earlier route answers every request to `/%78`, so that this one never does");
     let otherwise = json!({"default_response": {"status": 304, "body": "x"}});
     assert_eq!(Routes::of(&keys(otherwise)).expect_err("refused").0, None);
 }

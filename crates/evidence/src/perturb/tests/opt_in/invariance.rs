@@ -56,6 +56,7 @@ fn a_hedge_comes_into_opinions_and_judgements() {
 
 #[test]
 fn a_hedge_stays_out_of_facts_questions_orders_conditions_and_counts() {
+    let mut told = std::collections::BTreeSet::new();
     for text in [
         "The scanner is sent in for repair a week later. The bank met the founder.",
         "The shop sells one scanner a week. The parcel was lost.",
@@ -72,13 +73,9 @@ fn a_hedge_stays_out_of_facts_questions_orders_conditions_and_counts() {
         let (variants, notices) = made("hedge_injection", &[&text]);
         assert_eq!(variants, [], "{text}");
         assert_eq!(codes(&notices), [Code::Skip]);
-        assert!(
-            notices[0]
-                .text
-                .contains("no opinion or judgement that takes a hedge"),
-            "{notices:?}"
-        );
+        told.insert(notices[0].text.clone());
     }
+    insta::assert_snapshot!(Vec::from_iter(told).join("\n"), @"no opinion or judgement that takes a hedge in a unit that does not govern");
 }
 
 #[test]

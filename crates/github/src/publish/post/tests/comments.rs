@@ -145,7 +145,10 @@ fn a_run_whose_commit_was_overtaken_writes_nothing() {
     let (client, _) = client(&server, TOKEN);
     server.state().pulls.get_mut(&PULL).expect("there").head_sha = "b".repeat(40);
     let posted = post(&client, KEY, &stamp(1, 1), "old").expect("no error");
-    assert!(matches!(&posted, Posted::Skipped(why) if why.contains("newer commit")));
+    let Posted::Skipped(why) = posted else {
+        panic!("it is posted: {posted:?}")
+    };
+    insta::assert_snapshot!(why, @"the pull request has a newer commit, which has a run of its own");
     assert!(bodies(&server).is_empty());
 }
 

@@ -284,7 +284,7 @@ mod tests {
         let mut program = SupervisedProgram::new("sh", Path::new("/"));
         program.args(["a\0b"]);
         let error = start(&program, [true; 3]).expect_err("refused");
-        assert!(error.to_string().contains("zero byte"), "{error}");
+        insta::assert_snapshot!(error.to_string(), @"a word of its command line or environment has a zero byte in it");
     }
 
     #[test]
