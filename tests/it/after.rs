@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::lines_with;
 use std::process::Command;
 
 use crate::project::{CONSTANT, GROUNDED, Project, Said};
@@ -15,11 +16,9 @@ fn the_first_failure_is_shown_whole_and_the_call_can_be_made_by_hand() {
     for folder in ["project", "my project's folder"] {
         let project = Project::in_folder(folder, &format!("{CRASHING}{GROUNDED}"));
         let said = project.kelvin(&["check"]).expect(0);
-        assert!(
-            said.stdout.contains("The first failure, cedar, baseline: "),
-            "{}",
-            said.stdout
-        );
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(lines_with(&said.stdout, &["cedar, baseline"]), @"The first failure, cedar, baseline: it ended with exit code 7");
+        }
         for number in 1..=5 {
             assert!(
                 said.stdout
@@ -130,7 +129,7 @@ fn where_every_call_failed_the_reason_is_whole_and_the_next_step_is_no_circle() 
         .current_dir(project.root())
         .output();
     assert_eq!(made.expect("a shell").status.code(), Some(3), "{by_hand}");
-    assert!(!said.stdout.contains("kelvin doctor"), "{}", said.stdout);
+    assert!(!said.next().contains("doctor"), "{}", said.stdout);
 
     // What is missing here is the doctor's to say: he finds something.
     project.config("env: [KELVIN_TEST_NO_SUCH_KEY]\n");
@@ -180,11 +179,6 @@ fn the_first_failure_is_whole_for_every_probe() {
             "{\"id\": \"p1\", \"prompt\": \"a\", \"reference\": \"b\"}\n",
         );
         let said = project.kelvin(&["check"]).expect(2);
-        assert!(
-            said.stdout.contains("\nThe first failure, "),
-            "{}",
-            said.stdout
-        );
         assert!(
             said.stdout.contains(&format!("\n  {REASON}\n")),
             "{}",

@@ -142,7 +142,8 @@ fn a_damaged_history_says_which_file_to_move_away() {
     for end in ["", "-wal", "-shm"] {
         let _ = std::fs::remove_file(project.path(&format!("{FILE}{end}")));
     }
-    assert!(!project.check().stderr.contains("not in the history"));
+    let said = project.check();
+    assert!(!said.stderr.contains(FILE), "{}", said.stderr);
     assert_eq!(runs(&project).len(), 1);
 }
 
@@ -171,7 +172,7 @@ fn whoever_waits_for_the_history_says_what_for() {
     let told = "waiting for another process that writes to the history";
     assert_eq!(said.stderr.matches(told).count(), 1, "{}", said.stderr);
     assert_eq!(runs(&project).len(), 2);
-    assert!(!project.check().stderr.contains("waiting"));
+    assert_eq!(project.check().stderr.matches("history").count(), 0);
 }
 
 #[test]
@@ -190,11 +191,7 @@ fn a_history_of_a_newer_version_is_refused_and_left_byte_for_byte() {
         &["rescore", "figures", "latest"],
     ] {
         let said = project.kelvin(arguments).expect(1);
-        assert!(
-            said.stderr.contains("newer kelvin (version 9"),
-            "{}",
-            said.stderr
-        );
+        assert!(said.stderr.contains("(version 9"), "{}", said.stderr);
     }
     assert_eq!(project.files(".kelvin"), before);
 }
@@ -385,7 +382,7 @@ fn every_run_has_its_value_verdict_cost_and_change_on_a_page_also_from_the_branc
     insta::assert_snapshot!(redacted(worse), @r#"<th scope="row">[HASH]</th><td>[TIME]</td><td><code>evidence.invariance</code> 1.0000, <code>evidence.sensitivity</code> 0.0000, <code>evidence.failure_rate</code> 0.0000, <code>evidence.kelvin_score</code> 1.0000</td><td><q>regression</q></td><td>104 calls, 0 from the cache, [SECONDS] s</td><td>the code of the pipeline; <code>alder</code> is worse in <code>evidence.sensitivity</code>: 1.0000 → 0.0000, <code>birch</code> is worse in <code>evidence.sensitivity</code>: 1.0000 → 0.0000, <code>cedar</code> is worse in <code>evidence.sensitivity</code>: 1.0000 → 0.0000, and 5 more</td>"#);
     assert!(
         rows.iter()
-            .any(|row| row.contains("v1.0.0") && row.contains("not judged"))
+            .any(|row| row.contains("v1.0.0") && !row.contains("<q>"))
     );
     assert!(
         page.contains("<path class=\"mark\""),

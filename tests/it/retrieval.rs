@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::answers::leaves_nothing_to_do;
 use crate::project::{Project, Said};
 use crate::repository::{bare, commit, git};
 
@@ -56,11 +57,9 @@ fn metric(report: &Value, name: &str) -> Value {
 fn the_example_finds_what_it_should_and_a_worse_variant_is_flagged_by_the_gate() {
     let project = example_as_it_is();
     let said = project.kelvin(&["check"]).expect(0);
-    assert!(said.stdout.contains("26 queries"), "{}", said.stdout);
-    let fine = "= All 26 queries did as they should";
-    assert!(said.stdout.contains(fine), "{}", said.stdout);
+    insta::assert_snapshot!(lines_with(&said.stdout, &["= "]), @"= All 26 queries did as they should");
     let page = project.read("kelvin/report.html");
-    assert!(page.contains("The 23 queries by their"), "no plot");
+    assert!(page.contains("<svg"), "no plot");
     let report = project.report();
     assert_eq!(metric(&report, "success@1"), json!(1.0));
     assert_eq!(metric(&report, "refusal_correctness"), json!(1.0));
@@ -100,13 +99,10 @@ fn the_example_finds_what_it_should_and_a_worse_variant_is_flagged_by_the_gate()
         .replace("REFUSE_BELOW = 2.5", "REFUSE_BELOW = -1");
     project.write("ask.py", &worse);
     let said = project.kelvin(&["check"]).expect(0);
-    let told = said
-        .stdout
-        .lines()
-        .find(|line| line.contains("did not do as they should"));
-    let told = told.unwrap_or_else(|| panic!("nothing is told: {}", said.stdout));
+    let words: Vec<&str> = said.stdout.split_whitespace().collect();
+    let told = words.join(" ");
     assert!(
-        told.starts_with("~ ") && told.contains(" of 26 queries"),
+        told.contains(" ~ ") && told.contains(" of 26 queries"),
         "{told}"
     );
     // An index in which every text stands under the name of another document finds next to nothing.
@@ -461,7 +457,7 @@ fn a_search_whose_hits_can_match_no_label_never_ends_with_nothing_to_do() {
     **None of 5 gated metrics dropped beyond what is allowed; `retrieval.found` and 2 more are at their worst everywhere, so that no loss of them can be seen**
     Look at why `retrieval.found` is at its worst everywhere: no change can make it worse, so that it guards nothing.
     ");
-    assert!(!page.contains("Nothing to do"), "{page}");
+    assert!(!leaves_nothing_to_do(&page), "{page}");
 }
 
 #[test]

@@ -361,17 +361,29 @@ fn what_is_missing_is_said_before_anything_is_asked() {
         &yaml.replace("  passages_field: passages\n", ""),
     );
     let said = project.kelvin(&["check"]).expect(1);
-    assert!(
-        said.stderr.contains("does not say where they are"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @r#"
+    error: the judge looks into the retrieved passages, and `grading` does not say where they are
+     --> kelvin.yaml:8:10
+      |
+    8 |   judge: {type: llm, model: local, mode: faithfulness}
+      |          ^
+      |
+      = help: let the pipeline write {"answer": "…", "passages": ["…"]}, and add `answer_field: answer` and `passages_field: passages`
+    "#);
     project.write(
         "kelvin.yaml",
         &yaml.replace("mode: faithfulness", "mode: faithfulness, criteria: c"),
     );
     let said = project.kelvin(&["check"]).expect(1);
-    assert!(said.stderr.contains("has no `criteria`"), "{}", said.stderr);
+    insta::assert_snapshot!(said.stderr, @"
+    error: a measure of retrieved passages has no `criteria`: its rules and its form are fixed
+     --> kelvin.yaml:9:66
+      |
+    9 |   judge: {type: llm, model: local, mode: faithfulness, criteria: c}
+      |                                                                  ^
+      |
+      = help: take `criteria` away, or choose another `mode`
+    ");
     project.write("kelvin.yaml", &yaml);
     project.write(
         "answers.jsonl",
@@ -380,11 +392,10 @@ fn what_is_missing_is_said_before_anything_is_asked() {
     let said = project
         .kelvin(&["calibrate", "--answers", "answers.jsonl"])
         .expect(1);
-    assert!(
-        said.stderr.contains("answers without passages"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"
+    error: `grading.judge` measures retrieved passages, and `kelvin calibrate` has answers without passages
+      help: such a judge is tried by the planted answers of each `kelvin gate`, which have its faults
+    ");
     // A pipeline that writes something else in the place of its passages has failed.
     asked.answers(OWN_WORDS);
     let said = project.kelvin(&["check"]);

@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::lines_with;
 use serde_json::json;
 
 use super::project;
@@ -135,11 +136,10 @@ fn a_key_that_is_not_set_is_told_before_anything_is_asked() {
     project.kelvin(&["check", "--dry-run"]).expect(0);
     let said = project.kelvin(&["doctor"]).expect(1);
     assert!(said.stdout.contains("`LOCAL_KEY`"), "{}", said.stdout);
-    assert!(
-        with_key(&project, &["doctor"])
-            .stdout
-            .contains("key of `local` is set")
-    );
+    insta::assert_snapshot!(lines_with(&with_key(&project, &["doctor"]).stdout, &["`local`"]), @"
+    ok       command      none, since the model `local` is called
+    ok       models       the key of `local` is set
+    ");
 }
 
 #[test]
