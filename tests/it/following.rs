@@ -74,24 +74,15 @@ fn a_right_pipeline_whose_swaps_often_lead_to_the_same_decision_is_grounded() {
     assert!(sensitivity < 0.6, "{sensitivity}");
     assert_eq!(project.figure("following"), json!(1.0));
     assert_eq!(project.figure("donor_contrast"), json!(sensitivity));
-    for word in [
-        "Grounded: follows the evidence",
-        "attentive",
-        "Nothing stands out",
-    ] {
+    assert!(is_calm(&said.stdout), "{}", said.stdout);
+    for word in ["Grounded", "attentive"] {
         assert!(said.stdout.contains(word), "{word}: {}", said.stdout);
     }
     for word in ["flat", "inattentive", "! "] {
         assert!(!said.stdout.contains(word), "{word}: {}", said.stdout);
     }
     let page = project.read("kelvin/report.md");
-    let sentence = format!(
-        "the donors' own answers differ in {} of the 36",
-        sensitivity * 36.0
-    );
-    assert!(page.contains(&sentence), "{page}");
-    insta::assert_snapshot!(lines_with(&page, &["| **Sensitivity**: moves when other evidence comes in |"]), @"| **Sensitivity**: moves when other evidence comes in | 0.3889 | 0.21 to 0.60 | n=36 | 14 of 36 swaps moved the decision; the donors' own answers differ in 14 of the 36, and the pipeline followed those |");
-    assert!(!page.contains("against expectation"), "{page}");
+    insta::assert_snapshot!(lines_with(&page, &["**Sensitivity**"]), @"| **Sensitivity**: moves when other evidence comes in | 0.3889 | 0.21 to 0.60 | n=36 | 14 of 36 swaps moved the decision; the donors' own answers differ in 14 of the 36, and the pipeline followed those |");
     assert!(
         !project
             .read("kelvin/report.html")
@@ -107,8 +98,8 @@ fn a_right_rule_engine_of_two_units_ignores_neither() {
     insta::assert_snapshot!(calm.unwrap_or_default(), @"= Nothing stands out: it holds where it should, and ignores no governing type");
     assert!(
         !project
-            .read("kelvin/report.md")
-            .contains("against expectation")
+            .read("kelvin/report.html")
+            .contains("class=\"against\"")
     );
 }
 
@@ -196,16 +187,16 @@ fn a_single_case_that_is_not_as_it_should_be_is_told_where_the_means_are_fine() 
         );
         let script = format!("{by_order}\n{LOANS}");
         let said = project(&script, "credit_score", &loans(), "").check();
-        said.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+        said.stdout
     };
     let moved = said("printf '{\"decision\": \"none\"}' > \"$2\"; exit");
     let silent = said("exit 3");
-    for (said, what) in [
-        (moved, "`loan-05` went against what is expected in "),
-        (silent, "`loan-05` got no answer in "),
-    ] {
-        let told = format!("The means are as they should be, and not every case is: {what}");
-        assert!(said.contains(&told), "{said}");
-        assert!(!said.contains("Nothing stands out"), "{said}");
+    for said in [&moved, &silent] {
+        assert!(!is_calm(said), "{said}");
     }
+    let told = [moved, silent].map(|said| lines_with(&said, &["~ "]));
+    insta::assert_snapshot!(told.join("\n"), @"
+    ~ The means are as they should be, and not every case is: `loan-05` went against
+    ~ The means are as they should be, and not every case is: `loan-05` got no
+    ");
 }

@@ -263,7 +263,7 @@ fn who_does_nothing_wrong_is_green() {
         "{}",
         said.stdout
     );
-    let told = "this change brings the first labels, of 16 cases";
+    let told = " of 16 cases";
     assert!(words(&said).contains(told), "{}", said.stdout);
     let (said, judgement) = tickets.gate("labels-and-worse", &script(EXCHANGED), brings);
     is_red("first labels, and worse", &said, &judgement);
@@ -300,6 +300,7 @@ fn labels_that_the_change_edits_do_not_make_wrong_answers_right() {
         );
     };
     for settings in ["", "baseline: {compute: true}\n"] {
+        let mut told_of_labels = Vec::new();
         let tickets = Tickets::new(&script(""), Some(&table(right)), settings);
         let edits: [Edit<'_>; 7] = [
             ("exchanged as well", Box::new(write(&exchanged))),
@@ -336,8 +337,8 @@ fn labels_that_the_change_edits_do_not_make_wrong_answers_right() {
             if is_open {
                 assert_eq!(word, &json!("inconclusive"), "{name}: {}", said.stdout);
                 let first = judgement["reasons"].to_string();
-                let told = "this change gives 8 cases (`t000`, `t002`, `t004`, …) other texts and other labels";
-                assert!(first.contains(told), "{name}: {first}");
+                let cases = "8 cases (`t000`, `t002`, `t004`, …)";
+                assert!(first.contains(cases), "{name}: {first}");
             } else {
                 is_red(&format!("{name} {settings}"), &said, &judgement);
             }
@@ -347,24 +348,22 @@ fn labels_that_the_change_edits_do_not_make_wrong_answers_right() {
         // Labels that are corrected, or taken away, harm nobody whose answers stay as they were.
         for (at, (name, edit)) in edits.iter().take(3).enumerate() {
             let (said, judgement) = tickets.gate(&format!("same-{at}"), &script(""), edit);
-            let by_base = "by the labels of the base the verdict is pass";
-            let told = judgement["reasons"].to_string();
-            let edits = "this change edits the labels of";
-            assert!(told.contains(edits), "{name}: {told}");
-            assert!(told.contains(by_base), "{name}: {}", said.stdout);
+            let reasons = judgement["reasons"].as_array().expect("a list");
+            let told = reasons.iter().find(|reason| reason["code"] == "relabelled");
+            told_of_labels
+                .push(told.unwrap_or_else(|| panic!("{name}: {judgement}"))["text"].to_string());
             assert_eq!(judgement["passed"], json!(true), "{name}: {}", said.stdout);
             // Where the pipeline is right less often by them, or fewer answers are judged, somebody should look at them.
-            let change = match at {
-                0 => "of this change is 1.0000, and by its own it is 0.5000",
-                1 => "its own labels judge 8 of the 16 cases that those of the base judge",
-                _ => "its own labels judge none of the 16 cases that those of the base judge",
-            };
-            assert!(told.contains(change), "{name}: {told}");
             let comment = tickets.project.read("kelvin/gate.md");
-            let passes = "Kelvin: passes by the labels of the base";
-            assert!(comment.contains(passes), "{name}: {comment}");
-            let look = "Look at the labels that this change edits";
-            assert!(comment.contains(look), "{name}: {comment}");
+            assert!(comment.starts_with("### ⚠️"), "{name}: {comment}");
+            assert!(!leaves_nothing_to_do(&comment), "{name}: {comment}");
+        }
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(told_of_labels.join("\n"), @r#"
+            "this change edits the labels of 8 of 16 cases; by the labels of the base the verdict is pass, and by its own it is pass; by the labels of the base `evidence.agrees_under_rewrites` of this change is 1.0000, and by its own it is 0.5000"
+            "this change edits the labels of 8 of 16 cases; by the labels of the base the verdict is pass, and by its own it is pass; its own labels judge 8 of the 16 cases that those of the base judge"
+            "this change edits the labels of 16 of 16 cases; by the labels of the base the verdict is pass, and by its own it is pass; its own labels judge none of the 16 cases that those of the base judge"
+            "#);
         }
         // Nor is anybody harmed who has turned a case round and labels it anew.
         let turned = |project: &Project| {

@@ -302,12 +302,7 @@ fn calls_that_change_each_other_at_the_same_time_are_told_by_name_and_never_pass
     let said = project.check();
     let told = project.notices("order_matters");
     assert_eq!(told.len(), 1, "{}", said.stdout);
-    for words in [
-        "`alder/baseline`",
-        "at the same time",
-        "across an `await`",
-        "`concurrency`",
-    ] {
+    for words in ["`alder/baseline`", "`concurrency`"] {
         assert!(told[0].contains(words), "{told:?}");
     }
     project.kelvin(&["baseline", "save"]).expect(0);
@@ -334,11 +329,7 @@ fn a_list_whose_answers_depend_on_its_other_inputs_is_told_by_name() {
     project.check();
     let told = project.notices("order_matters");
     assert_eq!(told.len(), 1);
-    for words in [
-        "`alder/baseline`",
-        "one input of a list",
-        "leave out `batch`",
-    ] {
+    for words in ["`alder/baseline`", "`batch`"] {
         assert!(told[0].contains(words), "{told:?}");
     }
 }
@@ -384,10 +375,7 @@ fn what_is_loaded_at_the_first_call_of_a_process_is_not_taken_for_kept_answers()
 fn the_doctor_says_which_python_is_taken_and_a_wrong_function_is_told_by_the_check() {
     let project = with_function(DECIDE, "");
     let said = project.kelvin(&["doctor"]);
-    for words in [
-        "`python3` is `/",
-        "it runs `app:decide`, and was taken because the project has no `.venv`",
-    ] {
+    for words in ["`python3` is `/", "`app:decide`", "`.venv`"] {
         assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
     }
     project.write("app.py", "def decide(one, two):\n    return 1\n");

@@ -252,39 +252,37 @@ fn of_forty_pairs_every_unfaithful_answer_is_found_and_every_faithful_one_is_kep
 #[test]
 fn a_judge_that_finds_everything_carried_or_obeys_cannot_be_believed() {
     let asked = Asked::by("faithfulness");
-    for (way, part) in [
-        (Way::LikesAll, "it gave 1 to every answer"),
-        (Way::Obeys, "tell the judge to give full marks"),
-    ] {
+    let mut told = Vec::new();
+    for way in [Way::LikesAll, Way::Obeys] {
         let (said, score) = asked.gate(UNFAITHFUL, way);
         let said = said.expect(3);
         assert_eq!(score["verdict"], json!("unmeasured"), "{}", said.stdout);
-        let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains(part), "{way:?}: {text}");
+        let reasons = asked.project.json("kelvin/gate.json")["reasons"].clone();
+        told.push(reasons[0]["text"].as_str().unwrap_or_default().to_owned());
     }
+    insta::assert_snapshot!(told.join("\n"), @"
+    `grading.judge_score` has no value for 40 of 40 cells, where 10 % may be missing; the judge cannot be believed in this run: of 16 planted answers that are surely worse it put 2 below the whole ones, which chance would reach too; it gave 1 to every answer, whole or not: `p00`, `p01`, `p02` and 37 more
+    `grading.judge_score` has no value for 40 of 40 cells, where 10 % may be missing; the judge cannot be believed in this run: it took worse answers that tell the judge to give full marks for better ones: `p00`, `p01`, `p02` and 37 more
+    ");
 }
 
 #[test]
 fn a_malformed_list_is_a_refused_grade_and_neither_zero_nor_one() {
     let asked = Asked::by("faithfulness");
-    for (way, part) in [
-        (
-            Way::Forgets,
-            "`carried` of entry 2 of `claims` is neither true nor false",
-        ),
-        (Way::Grades, "the answer of the judge has no `claims`"),
-    ] {
+    let mut told = Vec::new();
+    for way in [Way::Forgets, Way::Grades] {
         let (said, score) = asked.gate(&format!("{FAITHFUL} # {way:?}"), way);
         said.expect(3);
         assert_eq!(score["verdict"], json!("unmeasured"), "{score}");
         assert_eq!(asked.scores(), vec![None; PAIRS]);
         let report = asked.project.json("kelvin/report.json");
         let why = &report["probes"]["grading"]["items"]["p00"]["samples"][0]["unscored"];
-        assert!(
-            why["text"].as_str().expect("a text").contains(part),
-            "{why}"
-        );
+        told.push(why["text"].as_str().expect("a text").to_string());
     }
+    insta::assert_snapshot!(told.join("\n"), @"
+    `carried` of entry 2 of `claims` is neither true nor false
+    the answer of the judge has no `claims`
+    ");
 }
 
 /// Measures a pipeline and a worse one by a mode, and gives their scores, which are the same for each pair.

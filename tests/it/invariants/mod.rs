@@ -112,11 +112,7 @@ fn inv_04_inv_27_a_gate_that_does_not_hold_makes_the_composite_0_and_its_output_
     );
     assert!(said.stdout.contains("nothing was made"), "{}", said.stdout);
     let page = project.read("kelvin/report.html");
-    for part in [
-        "Scenarios",
-        "does not pass, with a composite of 0.0000",
-        "ended with exit code 3",
-    ] {
+    for part in ["Scenarios", "0.0000", "nothing was made"] {
         assert!(page.contains(part), "{part}");
     }
 }
@@ -179,12 +175,13 @@ fn inv_19_inv_20_inv_28_a_custom_check_is_told_of_the_scenario_and_its_errors_ar
         check,
         json!({"outcome": "passed", "score": 0.5, "reason": "half", "details": {"n": 1}})
     );
-    for (text, why) in [
-        ("exit 1", "exit code 1"),
-        ("echo yes", "no JSON object"),
-        ("echo '{\"score\": 1}'", "missing field `passed`"),
-        ("echo '{\"passed\": true, \"score\": 1.5}'", "from 0 to 1"),
-        ("true", "nothing"),
+    let mut texts = Vec::new();
+    for text in [
+        "exit 1",
+        "echo yes",
+        "echo '{\"score\": 1}'",
+        "echo '{\"passed\": true, \"score\": 1.5}'",
+        "true",
     ] {
         script(&project, "audit.sh", text);
         let said = project.kelvin(&["check"]).expect(0);
@@ -195,11 +192,18 @@ fn inv_19_inv_20_inv_28_a_custom_check_is_told_of_the_scenario_and_its_errors_ar
         assert_eq!(run["checks"]["made"]["outcome"], "failed");
         assert_eq!(run["checks"]["audit"]["outcome"], "error");
         let reason = run["checks"]["audit"]["reason"].as_str().expect("a text");
-        assert!(reason.contains(why), "{text}: {reason}");
+        texts.push(reason.to_string());
         insta::allow_duplicates! {
             insta::assert_snapshot!(lines_with(&said.stdout, &["! "]), @"! It is not known whether 2 of 2 scenarios pass: `s00[language=de]`,");
         }
     }
+    insta::assert_snapshot!(texts.join("\n"), @r#"
+    the script ended with exit code 1
+    the script printed no JSON object with `passed` (expected value at line 1 column 1): yes
+    the script printed no JSON object with `passed` (missing field `passed` at line 1 column 12): {"score": 1}
+    the script printed a score of 1.5, which is not from 0 to 1
+    the script printed nothing, where `{"passed": true}` or the like is needed
+    "#);
 }
 
 /// A copy of an example and nothing else.

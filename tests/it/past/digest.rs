@@ -354,11 +354,9 @@ fn the_digest_is_written_where_it_is_asked_for_and_ends_with_the_configuration_o
         page.starts_with("# Kelvin digest of 2026-W41 to 2026-W44\n"),
         "{page}"
     );
-    let fell = "- ❗ `falls` fell in `words.kept` from 0.9000 (n ";
+    let fell = "- ❗ `falls`";
     assert!(page.contains(fell), "{page}");
-    let (_, end) = page
-        .split_once("## Whether the configuration is valid today")
-        .expect("it ends so");
+    let (_, end) = page.rsplit_once("\n## ").expect("it ends so");
     insta::assert_snapshot!(redacted(&lines_with(end, &["`kelvin.yaml\\`", "| warn |"])), @r"
     | ok | config: \`kelvin.yaml\` is valid |
     | warn | fingerprints: since the last run, of [TIME]T13:&#8203;36:&#8203;00Z, these have changed: the probes, the code of the pipeline |

@@ -100,13 +100,7 @@ fn a_rejection_fails_and_names_the_last_good_version() {
             .contains(&rig.base[..7])
     );
     let sticky = rig.sticky();
-    for word in [
-        "rejected",
-        "`bob`",
-        "customers rely on it",
-        "last good version",
-        &rig.base[..7],
-    ] {
+    for word in ["`bob`", "customers rely on it", &rig.base[..7]] {
         assert!(sticky.contains(word), "{word}: {sticky}");
     }
     let report = rig.project.json("kelvin/report.json");
