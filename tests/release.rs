@@ -118,7 +118,7 @@ fn a_binary_of_ones_own_is_taken_and_a_commit_without_a_release_says_what_to_do(
     let fetched = fetch(folder.path(), &[]);
     let said = line(&fetched.stderr);
     assert!(!fetched.status.success(), "{said}");
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @"::error title=Kelvin::this commit is not a release, so it has no binary; use a tag such as v1, or set KELVIN_BINARY to one that you built");
 }
 
 #[test]

@@ -243,7 +243,7 @@ fn a_damaged_or_newer_report_is_a_baseline_that_cannot_be_read_and_says_why() {
     let newer = good.replacen("\"schema_version\": 2", "\"schema_version\": 99", 1);
     for (text, reason) in [
         (good[..good.len() / 2].to_owned(), "tree"),
-        (newer, "newer kelvin"),
+        (newer, " 99, "),
         ("[".repeat(100_000), "tree"),
         ("{}".to_owned(), "schema_version"),
         ("\u{0}\u{0}".to_owned(), "tree"),

@@ -126,8 +126,8 @@ fn same_over_both(how: &str, word: &str) {
 
 #[test]
 fn right_pipelines_get_the_same_words_and_figures_over_markdown_and_over_json_lines() {
-    same_over_both("and", "othing stands out");
-    same_over_both("or", "othing stands out");
+    same_over_both("and", "- ✅ ");
+    same_over_both("or", "- ✅ ");
 }
 
 #[test]

@@ -760,11 +760,11 @@ fn a_tag_never_moves_and_the_one_of_the_major_version_never_goes_back() {
 
     // "Re-run all jobs" would build other archives and another image.
     let said = world.start("1.1.0").whole().expect_err("it is there");
-    insta::assert_snapshot!(redacted(&lines_with(&said, &["::error"])), @"");
+    insta::assert_snapshot!(redacted(&lines_with(&said, &["::error"])), @r#"::error title=Release::v1.1.0 was made of this commit already. If its release is not finished, open the run that made the tag and choose "Re-run failed jobs": a new build would be another release"#);
     // So would a run whose first job is left out.
     first.job("image").expect("another image");
     let said = first.job("publish").expect_err("another image");
-    insta::assert_snapshot!(redacted(&lines_with(&said, &["::error"])), @"");
+    insta::assert_snapshot!(redacted(&lines_with(&said, &["::error"])), @"::error title=Release::the tag v1.1.0 names [HASH], and this build is [HASH]. A tag that somebody may have pinned does not move. Run the failed jobs of the run that made the tag again, or raise `version` in Cargo.toml and start anew");
     assert_eq!(world.names("v1.1.0"), pinned);
 
     world.commit("1.1.1");
@@ -814,7 +814,14 @@ fn a_release_that_cannot_be_is_refused_before_anything_is_built() {
     );
     let apart = world.start("1.2.0").job("check").expect_err("not merged");
     told.push(redacted(&lines_with(&apart, &["::error title=Release::"])));
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @"
+    ::error title=Release::v1.0.9 is older than v1.1.0, and v1 only moves forward: raise `version` in Cargo.toml
+    ::error title=Release::the package is v1.0.9, and the branch is release/v1.2.0: name the branch release/v1.0.9, or change `version` in Cargo.toml
+    ::error title=Release::v1.1.0 is taken by another commit: raise `version` in Cargo.toml
+    ::error title=Release::`version` in Cargo.toml makes the tag v1.2.0-rc.1, which is not of the form v1.2.3
+    ::error title=Release::CHANGELOG.md has no heading `## 1.2.0` with a text below it: that text is what the release says
+    ::error title=Release::[HASH] is not on the branch main: merge it first
+    ");
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn without_a_token_or_an_event_a_job_is_told_what_to_pass_on() {
         ];
         finding(&project.kelvin(&all), "event")
     };
-    expect(&named("pull_request"), "missing", &["pull request"]);
+    expect(&named("pull_request"), "missing", &["`pull_request`"]);
     expect(&named("issues"), "warn", &["merge_group"]);
     expect(&named("schedule"), "ok", &[]);
 }

@@ -239,10 +239,7 @@ fn of_forty_pairs_every_unfaithful_answer_is_found_and_every_faithful_one_is_kep
     let report = asked.project.json("kelvin/report.json");
     let sample = &report["probes"]["grading"]["items"]["p07"]["samples"][0];
     let notes = sample["grade"]["notes"].as_str().expect("notes");
-    assert_eq!(
-        notes,
-        "1 of 3 claims not carried by the passages: The room 7 was sold to Carla Venn in 1907"
-    );
+    insta::assert_snapshot!(notes, @"1 of 3 claims not carried by the passages: The room 7 was sold to Carla Venn in 1907");
     assert_eq!(
         sample["candidate"]["passages"][1]["text"],
         json!("The room 7 faces river 57.")

@@ -106,10 +106,7 @@ fn inv_04_inv_27_a_gate_that_does_not_hold_makes_the_composite_0_and_its_output_
     let reason = run["checks"]["tests_pass"]["reason"]
         .as_str()
         .expect("a text");
-    assert_eq!(
-        reason,
-        "ended with exit code 3, expected 0; stderr: nothing was made"
-    );
+    insta::assert_snapshot!(reason, @"ended with exit code 3, expected 0; stderr: nothing was made");
     assert!(said.stdout.contains("nothing was made"), "{}", said.stdout);
     let page = project.read("kelvin/report.html");
     for part in ["Scenarios", "0.0000", "nothing was made"] {

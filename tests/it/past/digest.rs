@@ -157,7 +157,9 @@ fn a_branch_of_60_reports_gives_exactly_the_known_findings() {
             .as_array()
             .expect("a list");
         assert_eq!(changes.len(), 1, "{changes:?}");
-        assert_eq!(changes[0]["what"], json!(["the code of the pipeline"]));
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(changes[0]["what"], @r#"["the code of the pipeline"]"#);
+        }
         assert_eq!(changes[0]["commit"], fake_commit(first_late));
     }
     // Within the second half nothing falls any more, whatever it was before.
@@ -185,7 +187,7 @@ fn every_mean_has_its_number_and_what_could_not_be_read_is_named_and_counted() {
     assert_eq!(falls["before"]["n"], REPORTS - late - 2);
     let added = row(&summary, "added");
     assert_eq!(added["before"]["value"], Value::Null);
-    assert_eq!(added["before"]["reason"], "no run had this case");
+    insta::assert_snapshot!(added["before"]["reason"].as_str().unwrap_or_default(), @"no run had this case");
     assert_eq!(added["worse_by"], Value::Null);
 
     let unread = summary["read"]["unread"].as_array().expect("a list");

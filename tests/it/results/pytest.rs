@@ -183,5 +183,5 @@ fn an_error_is_no_failure_and_a_run_that_stops_has_no_results() {
     assert_ne!(said.code, Some(0));
     let all = format!("{}{}", said.stdout, said.stderr);
     let words: Vec<&str> = all.split_whitespace().collect();
-    assert!(words.join(" ").contains("no file of results"), "{all}");
+    assert!(words.join(" ").contains("`results.xml`"), "{all}");
 }
