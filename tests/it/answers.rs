@@ -1,13 +1,14 @@
 //! What was answered then and now stands beside each other, in every probe, before any figure; and no more of it leaves
 //! the machine than is allowed.
 
-use kelvin_fixtures::text::lines_with;
+use kelvin_fixtures::text::{lines_with, redacted};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use crate::project::{Project, Said};
+use crate::project::{Project, Said, step};
 use crate::repository::{bare, commit, git};
 
 /// A classifier of tickets: everything with `crash` in it is a bug. The words that it answers are the parameters.
@@ -67,9 +68,8 @@ fn labels_that_are_exchanged_are_told_first_although_no_figure_moves() {
     insta::assert_snapshot!(lines[0], @"Gate         pass, 8 of 8 cases are answered otherwise");
     insta::assert_snapshot!(lines[1], @"! `t00` is answered `feature` instead of `bug` (and 7 more cases)");
     assert!(lines.contains(&"t01: feature → bug"), "{lines:?}");
-    assert!(!said.stdout.contains("Nothing to do"), "{}", said.stdout);
     let comment = project.read("kelvin/gate.md");
-    assert!(!comment.contains("Nothing to do"), "{comment}");
+    assert!(!leaves_nothing_to_do(&comment), "{comment}");
     let first: Vec<&str> = comment.lines().take(3).collect();
     assert_eq!(
         first,
@@ -123,7 +123,7 @@ fn a_terminal_shows_ten_of_the_other_answers_or_all_of_them() {
     );
     let said = project.kelvin(&["gate", "--all", "--baseline", "base.json"]);
     assert_eq!(shown(&said), all);
-    assert!(!said.stdout.contains(" more, "), "{}", said.stdout);
+    insta::assert_snapshot!(lines_with(&said.stdout, &["t12: "]), @"  t12: bug → feature");
     let compared = ["compare", "base.json", "kelvin/report.json"];
     let said = project.kelvin(&compared).expect(0);
     assert_eq!(shown(&said), all[..10]);
@@ -193,8 +193,27 @@ fn an_unchanged_pipeline_has_no_other_answers_and_nothing_to_do() {
         (&answers["same"], &answers["other"]),
         (&json!(8), &json!(0))
     );
-    assert!(!said.stdout.contains("otherwise"), "{}", said.stdout);
-    assert!(project.read("kelvin/gate.md").contains("Nothing to do."));
+    let lines = gate_of(&said);
+    assert_eq!(
+        lines[0].split_whitespace().collect::<Vec<_>>(),
+        ["Gate", "pass"],
+        "{}",
+        said.stdout
+    );
+    insta::assert_snapshot!(step(&project.read("kelvin/gate.md")), @"Nothing to do.");
+}
+
+/// The step that the gate advises after a change that loses nothing. It is asked of the program, so that the tests that
+/// demand it, or another one, do not know the sentence.
+static NOTHING_TO_DO: LazyLock<String> = LazyLock::new(|| {
+    let project = tickets(&classifier("bug", "feature"));
+    gate_after(&project, |_| {});
+    step(&project.read("kelvin/gate.md")).to_owned()
+});
+
+/// Whether a page of the gate says that there is nothing to do.
+pub(crate) fn leaves_nothing_to_do(page: &str) -> bool {
+    page.split("\n\n").any(|part| part == *NOTHING_TO_DO)
 }
 
 #[test]
@@ -517,11 +536,7 @@ fn what_a_failed_call_has_printed_and_what_a_check_warns_of_are_no_more_kept() {
     );
     // It still serves as a base.
     let said = project.kelvin(&["gate"]);
-    assert!(
-        said.stdout.contains("from branch kelvin-reports"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(redacted(&lines_with(&said.stdout, &["branch kelvin-reports"])), @"    base [HASH], from branch kelvin-reports");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Chats: bots of which it is known what they answer by, on conversations as Markdown files and as records.
 
+use kelvin_fixtures::text::lines_with;
 use std::fs;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::project::{Project, Said};
+use crate::project::{Project, Said, is_calm};
 use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 const CHATS: usize = 12;
@@ -116,16 +117,12 @@ fn says(said: &Said, words: &[&str]) {
 fn no_word_is_said_against_a_right_bot() {
     let project = of_markdown(&bot(LAST, ""));
     let said = project.check();
-    says(
-        &said,
-        &["Grounded: follows the evidence", "Nothing stands out"],
-    );
+    assert!(is_calm(&said.stdout), "{}", said.stdout);
     for figure in ["invariance", "following"] {
         assert_eq!(project.figure(figure), json!(1.0), "{figure}");
     }
     let page = project.read("kelvin/report.md");
-    let kept = "`reorder`: the 6 units of the case keep their order";
-    assert!(page.contains(kept), "{page}");
+    insta::assert_snapshot!(lines_with(&page, &["`chat00` `reorder`: "]), @r"- **skip** `chat00` `reorder`: the 6 units of the case keep their order: \`keep\_order\`");
 
     // Without the key it would be called what it is not, which is why there is one.
     let config = project.read("kelvin.yaml");
@@ -161,9 +158,10 @@ fn a_type_in_keep_order_that_no_chat_has_is_refused_with_the_nearest() {
         &config.replace("assistant_turn,", "asistant_turn,"),
     );
     let said = project.kelvin(&["check"]).expect(1);
-    let why =
-        "`keep_order` names a type that no case has: `asistant_turn` (is it `assistant_turn`?)";
-    assert!(said.stderr.contains(why), "{}", said.stderr);
+    insta::assert_snapshot!(said.stderr, @"
+    error: `keep_order` names a type that no case has: `asistant_turn` (is it `assistant_turn`?)
+      help: the types that occur, with how often: assistant_turn (24), last_user_turn (12), system (12), user_turn (24)
+    ");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn a_floor_holds_where_there_is_no_baseline() {
         let project = pushed(&url, script);
         let judgement = gated(&project, FLOOR, code);
         assert_eq!(judgement["verdict"], json!(word), "{judgement}");
-        let is_told = reasons(&judgement).contains("below the 0.9000");
+        let is_told = reasons(&judgement).contains("0.9000");
         assert_eq!(is_told, code == 3, "{judgement}");
     }
 }

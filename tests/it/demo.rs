@@ -1,5 +1,6 @@
 //! `kelvin demo`, on a machine that has little else.
 
+use kelvin_fixtures::text::lines_with;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
@@ -43,14 +44,16 @@ fn from_an_empty_folder_it_ends_with_a_regression_that_no_test_of_the_cases_woul
     let folder = TempDir::new().expect("a temporary folder");
     let said = demo(folder.path(), &[]).expect(0);
     for part in [
-        "All 8 cases are answered as before",
         "Gate         regression",
-        "`ben` now answers `approve` instead of `deny` in",
         "kelvin-demo/kelvin/report.html",
         "kelvin init",
     ] {
         assert!(said.stdout.contains(part), "{part}: {}", said.stdout);
     }
+    insta::assert_snapshot!(lines_with(&said.stdout, &["`ben`"]), @"
+    ✗ `ben` now answers `approve` instead of `deny` in 3 of 9 rewrites that should
+      (the limit is 0.0500), and all repeats agreed; most of it in `ben`, `dara`,
+    ");
     let made = folder.path().join("kelvin-demo");
     let read = |name: &str| std::fs::read_to_string(made.join(name)).expect(name);
     let gate: serde_json::Value = serde_json::from_str(&read("kelvin/gate.json")).expect("JSON");

@@ -101,13 +101,21 @@ impl Listed {
         (judgement, said)
     }
 
-    /// Demands that the check was run, for a reason with these words.
+    /// Demands that the check was run, and says why it was.
     #[track_caller]
-    fn is_run(&self, what: &str, why: &str) -> Value {
+    fn runs(&self, what: &str) -> (Value, String) {
         let (calls, judgement, said) = self.gate(&[]);
         assert!(calls > 0, "{what}: {}", said.stdout);
         assert_ne!(judgement["verdict"], "unaffected", "{what}");
-        assert!(said.stderr.contains(why), "{what}: {}", said.stderr);
+        let why = redacted(&lines_with(&said.stderr, &["`harmless`: "]));
+        (judgement, why)
+    }
+
+    /// Demands that the check was run, for a reason that names this.
+    #[track_caller]
+    fn is_run(&self, what: &str, named: &str) -> Value {
+        let (judgement, why) = self.runs(what);
+        assert!(why.contains(named), "{what}: {why}");
         judgement
     }
 }
@@ -152,9 +160,8 @@ fn a_change_of_listed_files_alone_costs_no_call_and_passes_with_a_word_of_its_ow
         project.write("src/notes.md", "N.\n");
     });
     let (judgement, said) = listed.is_unaffected("three files");
-    let why = "nothing was run: the change touches only `README.md` and 2 more files, which `harmless` of the base";
     let told = judgement["reasons"][0]["text"].as_str().expect("a text");
-    assert!(told.starts_with(why), "{told}");
+    insta::assert_snapshot!(redacted(told), @"nothing was run: the change touches only `README.md` and 2 more files, which `harmless` of the base [HASH] lists");
     insta::assert_snapshot!(redacted(&lines_with(&said.stdout, &["~ "])), @"
     ~ Not enough to tell whether it follows the evidence: it takes 5 swaps in 3
     ~ Few samples: invariance may be 0.39 to 1.00; more cases would tell
@@ -220,14 +227,11 @@ fn what_is_not_committed_and_not_tracked_belongs_to_a_change_on_a_laptop() {
     project.write("docs/untracked.md", "N.\n");
     listed.is_unaffected("a new file");
     project.write("sitecustomize.py", "");
-    listed.is_run(
-        "a new file that is not listed",
-        "`sitecustomize.py` is not listed",
-    );
+    listed.is_run("a new file that is not listed", "`sitecustomize.py`");
     listed.fresh();
     project.write("docs/a.md", "AA.\n");
     project.write("pipeline.sh", &counted(CONSTANT));
-    let judgement = listed.is_run("an edit of the pipeline", "`pipeline.sh` is not listed");
+    let judgement = listed.is_run("an edit of the pipeline", "`pipeline.sh`");
     assert_eq!(judgement["verdict"], "regression");
 }
 
@@ -243,74 +247,60 @@ fn whatever_may_change_an_answer_is_run() {
             &format!("cat docs/named.md > /dev/null\n{script}"),
         );
     });
-    let edits: [(&str, Edit<'_>, &str); 11] = [
-        (
-            "code too",
-            &|project| {
-                project.write("docs/a.md", "AA.\n");
-                project.write("src/tool.py", "print(2)\n");
-            },
-            "`src/tool.py` is not listed",
-        ),
-        (
-            "a new file outside",
-            &|project| project.write("json.py", "\n"),
-            "`json.py` is not listed",
-        ),
-        (
-            "code that becomes a page",
-            &|project| {
-                git(project.root(), &["mv", "src/tool.py", "docs/x.md"]);
-            },
-            "`src/tool.py` is not listed",
-        ),
-        (
-            "a link",
-            &|project| {
-                fs::remove_file(project.path("docs/a.md")).expect("removed");
-                symlink("../pipeline.sh", project.path("docs/a.md")).expect("linked");
-            },
-            "symbolic link",
-        ),
-        (
-            "a lock file",
-            &|project| project.write("Cargo.lock", "two\n"),
-            "what is installed",
-        ),
-        (
-            "a manifest",
-            &|project| project.write("package.json", "{ }\n"),
-            "what is installed",
-        ),
-        (
-            "a file at the end of a link",
-            &|project| project.write("docs/linked.md", "LL.\n"),
-            "the link `prompt.txt` leads to it",
-        ),
-        (
-            "a file that a script names",
-            &|project| project.write("docs/named.md", "NN.\n"),
-            "`pipeline.sh` names it",
-        ),
-        (
-            "a case",
-            &|project| {
-                let case = project.read("cases/alder.md");
-                project.write("cases/alder.md", &format!("{case}\n\nMore.\n"));
-            },
-            "may change an answer",
-        ),
-        (
-            "a workflow",
-            &|project| project.write(".github/a.md", "A.\n"),
-            "`.github`",
-        ),
-        ("nothing", &|_| {}, "nothing differs from the base"),
+    let edits: [(&str, Edit<'_>); 11] = [
+        ("code too", &|project| {
+            project.write("docs/a.md", "AA.\n");
+            project.write("src/tool.py", "print(2)\n");
+        }),
+        ("a new file outside", &|project| {
+            project.write("json.py", "\n")
+        }),
+        ("code that becomes a page", &|project| {
+            git(project.root(), &["mv", "src/tool.py", "docs/x.md"]);
+        }),
+        ("a link", &|project| {
+            fs::remove_file(project.path("docs/a.md")).expect("removed");
+            symlink("../pipeline.sh", project.path("docs/a.md")).expect("linked");
+        }),
+        ("a lock file", &|project| {
+            project.write("Cargo.lock", "two\n")
+        }),
+        ("a manifest", &|project| {
+            project.write("package.json", "{ }\n")
+        }),
+        ("a file at the end of a link", &|project| {
+            project.write("docs/linked.md", "LL.\n")
+        }),
+        ("a file that a script names", &|project| {
+            project.write("docs/named.md", "NN.\n")
+        }),
+        ("a case", &|project| {
+            let case = project.read("cases/alder.md");
+            project.write("cases/alder.md", &format!("{case}\n\nMore.\n"));
+        }),
+        ("a workflow", &|project| {
+            project.write(".github/a.md", "A.\n")
+        }),
+        ("nothing", &|_| {}),
     ];
-    for (what, edit, why) in edits {
+    let mut told = Vec::new();
+    for (what, edit) in edits {
         listed.change(edit);
-        listed.is_run(what, why);
+        told.push(listed.runs(what).1);
     }
+    insta::assert_snapshot!(told.join("\n"), @"
+    `harmless`: the check runs, since `src/tool.py` is not listed by the base [HASH]
+    `harmless`: the check runs, since `json.py` is not listed by the base [HASH]
+    `harmless`: the check runs, since `src/tool.py` is not listed by the base [HASH]
+    `harmless`: the check runs, since `docs/a.md` may change an answer: it is a symbolic link, which may lead anywhere
+    `harmless`: the check runs, since `Cargo.lock` may change an answer: such a file says what is installed or built
+    `harmless`: the check runs, since `package.json` may change an answer: such a file says what is installed or built
+    `harmless`: the check runs, since `docs/linked.md` may change an answer: the link `prompt.txt` leads to it
+    `harmless`: the check runs, since `docs/named.md` may change an answer: `pipeline.sh` names it
+    `harmless`: the check runs, since `cases/alder.md` may change an answer: the check reads it
+    `harmless`: the check runs, since `.github/a.md` may change an answer: workflows may lie in `.github`
+    `harmless`: the check runs, since nothing differs from the base [HASH]
+    ");
 }
 
 #[test]
@@ -362,33 +352,26 @@ fn cases_in_a_folder_that_is_listed_are_no_pages() {
         let case = project.read("docs/cases/alder.md");
         project.write("docs/cases/alder.md", &format!("{case}\n\nMore.\n"));
     });
-    listed.is_run("an edit", "the check reads it");
+    listed.is_run("an edit", "`docs/cases/alder.md`");
     listed.change(&|project| {
         fs::remove_file(project.path("docs/cases/alder.md")).expect("removed");
     });
-    listed.is_run(
-        "a case that is gone",
-        "the configuration names `docs/cases`",
-    );
+    listed.is_run("a case that is gone", "`docs/cases`");
     let said = listed.project.kelvin(&["lint"]).expect(0);
-    for (pattern, what) in [
-        ("docs/**", "lists `docs/cases/birch.md` (and"),
-        (
-            "*.lock",
-            "lists `Cargo.lock`, and such a file says what is installed",
-        ),
-        ("wiki/*", "lists no file"),
-    ] {
-        let text = format!("`{pattern}` in `harmless` {what}");
-        assert!(said.stdout.contains(&text), "{text}: {}", said.stdout);
-    }
+    insta::assert_snapshot!(lines_with(&said.stdout, &["`harmless`"]), @"
+    note: `*.lock` in `harmless` lists `Cargo.lock`, and such a file says what is installed or built: a change of it is run all the same
+    note: `*.md` in `harmless` lists `docs/cases/birch.md` (and 2 more like it), and the check reads it: a change of it is run all the same
+    note: `/package.json` in `harmless` lists `package.json`, and such a file says what is installed or built: a change of it is run all the same
+    note: `docs/**` in `harmless` lists `docs/cases/birch.md` (and 2 more like it), and the check reads it: a change of it is run all the same
+    note: `wiki/*` in `harmless` lists no file of this commit
+    ");
 }
 
 #[test]
 fn without_a_report_of_the_base_everything_is_run() {
     let listed = Listed::without_a_report(&|_| {});
     listed.change(&|project| project.write("docs/a.md", "AA.\n"));
-    let judgement = listed.is_run("no report", "no report of the base is kept");
+    let judgement = listed.is_run("no report", "`harmless`");
     assert_eq!(judgement["verdict"], "no_baseline");
     // A report that was measured with other settings says nothing of these.
     listed.project.kelvin(&["check", "--seed", "4"]).expect(0);

@@ -1,7 +1,7 @@
 use kelvin_fixtures::text::lines_with;
 use serde_json::{Value, json};
 
-use crate::project::{CONSTANT, GROUNDED, Project};
+use crate::project::{CONSTANT, GROUNDED, Project, is_calm};
 use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 /// Answers with one hit.
@@ -142,12 +142,7 @@ fn a_probe_that_gets_no_answer_takes_nothing_from_the_result_of_another() {
     with_queries(&project);
     project.write("ask.sh", "exit 1\n");
     let said = project.kelvin(&["check", "--no-history"]).expect(2);
-    assert!(said.stdout.contains("Grounded: "), "{}", said.stdout);
-    assert!(
-        !said.stdout.contains("nothing was measured"),
-        "{}",
-        said.stdout
-    );
+    assert!(is_calm(&said.stdout), "{}", said.stdout);
     insta::assert_snapshot!(lines_with(&said.stdout, &["12 of 12"]), @"~ 12 of 12 queries failed, and count 0 in the ranking measures: q0, q1, q10, q1…");
     // Where no case has an answer either, it is said.
     project.write("pipeline.sh", "exit 1\n");

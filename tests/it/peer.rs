@@ -20,7 +20,7 @@ fn m4_every_headline_figure_has_an_interval_that_holds_it_and_a_sample() {
         );
         assert!(metric["n"].as_u64().expect("a sample") > 0);
     }
-    assert!(said.stdout.contains("95 % interval"), "{}", said.stdout);
+    assert!(said.stdout.contains(" 95 % "), "{}", said.stdout);
 }
 
 #[test]

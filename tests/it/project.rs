@@ -335,6 +335,16 @@ impl Said {
     }
 }
 
+/// The step that a page of the gate advises below its reason, where nothing stands above that.
+pub(crate) fn step(page: &str) -> &str {
+    page.split("\n\n").nth(2).unwrap_or_default().trim_end()
+}
+
+/// Whether a terminal says of a run that all is well.
+pub(crate) fn is_calm(stdout: &str) -> bool {
+    stdout.lines().any(|line| line.starts_with("= "))
+}
+
 /// Judges each of several worlds, all at the same time: most of them wait for a server.
 pub(crate) fn beside<World: Send>(
     worlds: impl IntoIterator<Item = World>,

@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::{lines_with, redacted};
 use std::fs;
 use std::process::Command;
 
@@ -150,11 +151,7 @@ fn a_committed_report_and_a_file_that_was_named_are_found_by_the_command_too() {
         command.contains("--baseline .kelvin/baseline.json --seed"),
         "{command}"
     );
-    assert!(
-        project
-            .read("kelvin/gate.md")
-            .contains("is the file that the gate was given")
-    );
+    insta::assert_snapshot!(redacted(&lines_with(&project.read("kelvin/gate.md"), &["`.kelvin/baseline.json`"])), @"Reproduce, in the root of a clone, at commit `[HASH]`; `.kelvin/baseline.json` is the file that the gate was given, relative to the configuration: `kelvin gate --config 'the project/kelvin.yaml' --baseline .kelvin/baseline.json --seed 11 --rerun --only=alder`");
 }
 
 #[test]

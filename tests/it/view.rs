@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::redacted;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
@@ -71,11 +72,10 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 fn the_last_report_and_those_of_the_history_are_shown_and_a_run_is_followed() {
     let project = Project::new(GROUNDED);
     let refused = project.kelvin(&["view"]).expect(1);
-    assert!(
-        refused.stderr.contains("run `kelvin check` first"),
-        "{}",
-        refused.stderr
-    );
+    insta::assert_snapshot!(redacted(&refused.stderr), @"
+    error: there is no report in `[TEMP]/project/kelvin`, and no run is recorded
+      help: run `kelvin check` first, or name the folder with `--out`
+    ");
     project.check();
     let view = View::of(&project);
     assert!(view.get("/").1.contains("<iframe"));

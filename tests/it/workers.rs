@@ -201,7 +201,12 @@ fn a_run_with_a_worker_that_was_killed_is_resumed_and_repeats_nothing_that_had_f
                 .replace("python3 w", "python3 -u w"),
         );
         let said = project.kelvin(&["check", "--resume"]).expect(1);
-        assert!(said.stderr.contains("cannot be resumed"), "{}", said.stderr);
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(said.stderr, @"
+            error: the earlier run cannot be resumed: since then this has changed: the command; the earlier run has 52 finished calls
+              help: undo that to resume, or leave out `--resume` to begin anew, which removes what has finished; nothing was removed and nothing was run
+            ");
+        }
     }
 }
 
@@ -268,12 +273,6 @@ fn a_function_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes
     for name in ["`alder/baseline`", "`dogwood/baseline`", "recycle_after: 1"] {
         assert!(told[0].contains(name), "{told:?}");
     }
-    assert!(
-        said.stdout
-            .contains("depends on what the worker was asked before"),
-        "{}",
-        said.stdout
-    );
     project.kelvin(&["baseline", "save"]).expect(0);
     repository::branch(&project, "change", "");
     let said = project.kelvin(&["gate", "--format", "markdown"]);
@@ -284,7 +283,6 @@ fn a_function_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes
         json!("order_matters"),
         "{verdict}"
     );
-    assert!(said.stdout.contains("asked before"), "{}", said.stdout);
 }
 
 /// Keeps its input in a global while it waits.
@@ -304,12 +302,7 @@ fn calls_that_change_each_other_at_the_same_time_are_told_by_name_and_never_pass
     let said = project.check();
     let told = project.notices("order_matters");
     assert_eq!(told.len(), 1, "{}", said.stdout);
-    for words in [
-        "`alder/baseline`",
-        "at the same time",
-        "across an `await`",
-        "`concurrency`",
-    ] {
+    for words in ["`alder/baseline`", "`concurrency`"] {
         assert!(told[0].contains(words), "{told:?}");
     }
     project.kelvin(&["baseline", "save"]).expect(0);
@@ -318,7 +311,6 @@ fn calls_that_change_each_other_at_the_same_time_are_told_by_name_and_never_pass
     let verdict = project.json("kelvin/gate.json");
     assert_ne!(verdict["verdict"], json!("pass"), "{}", said.stdout);
     assert_eq!(verdict["reasons"][0]["code"], json!("order_matters"));
-    assert!(said.stdout.contains("at the same time"), "{}", said.stdout);
     // The same function is well where each process has one call at a time.
     configured(&project, "{python: \"app:decide\"}", "");
     project.check();
@@ -337,11 +329,7 @@ fn a_list_whose_answers_depend_on_its_other_inputs_is_told_by_name() {
     project.check();
     let told = project.notices("order_matters");
     assert_eq!(told.len(), 1);
-    for words in [
-        "`alder/baseline`",
-        "one input of a list",
-        "leave out `batch`",
-    ] {
+    for words in ["`alder/baseline`", "`batch`"] {
         assert!(told[0].contains(words), "{told:?}");
     }
 }
@@ -387,10 +375,7 @@ fn what_is_loaded_at_the_first_call_of_a_process_is_not_taken_for_kept_answers()
 fn the_doctor_says_which_python_is_taken_and_a_wrong_function_is_told_by_the_check() {
     let project = with_function(DECIDE, "");
     let said = project.kelvin(&["doctor"]);
-    for words in [
-        "`python3` is `/",
-        "it runs `app:decide`, and was taken because the project has no `.venv`",
-    ] {
+    for words in ["`python3` is `/", "`app:decide`", "`.venv`"] {
         assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
     }
     project.write("app.py", "def decide(one, two):\n    return 1\n");
@@ -416,11 +401,15 @@ fn a_scenario_is_refused_with_a_worker_before_anything_is_run() {
     );
     project.write("scenarios.jsonl", "{\"id\": \"one\", \"prompt\": \"go\"}\n");
     let said = project.kelvin(&["check"]).expect(1);
-    assert!(
-        said.stderr.contains("workspace of its own"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"
+    error: only a command has a workspace of its own for a scenario, and invariants need one
+     --> kelvin.yaml:1:6
+      |
+    1 | run: {worker: python3 worker.py}
+      |      ^
+      |
+      = help: write a command line under `run`
+    ");
 }
 
 #[test]

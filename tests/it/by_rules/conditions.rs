@@ -145,13 +145,13 @@ fn a_type_whose_loss_a_suite_cannot_see_is_named_before_a_change_is_judged() {
         [forecast, doctor].map(|said| said.split_whitespace().collect::<Vec<_>>().join(" "))
     };
     for said in asked(&without(&right, "collateral", 1)) {
-        let named =
-            "his suite cannot see the loss of `collateral`: 0 of 36 swaps of it move the decision";
-        assert!(said.contains(named), "{said}");
+        for part in ["`collateral`", " 0 of 36 "] {
+            assert!(said.contains(part), "{said}");
+        }
         assert!(!said.contains("`income`"), "{said}");
     }
     for said in asked(&right) {
-        assert!(!said.contains("cannot see the loss"), "{said}");
+        assert!(!said.contains(" of 36 "), "{said}");
     }
 }
 

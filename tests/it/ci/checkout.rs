@@ -38,7 +38,7 @@ fn a_checkout_of_the_base_is_refused_and_the_red_comment_stays() {
     for event in ["pull_request", "pull_request_target"] {
         let mut payload = rig.payload(event);
         payload["pull_request"]["base"]["sha"] = rig.base.as_str().into();
-        let found = format!("HEAD is {}, the tip of the branch", &rig.base[..7]);
+        let found = rig.base[..7].to_owned();
         let write = "ref: ${{ github.event.pull_request.head.sha }}";
         refused(&mut rig, event, &payload, &[&found, write]);
     }
@@ -93,12 +93,7 @@ fn a_merge_commit_that_a_newer_push_has_moved_is_not_taken_for_the_older_commit(
     git(rig.project.root(), &merge);
     let mut payload = rig.payload("pull_request_target");
     payload["pull_request"]["head"]["sha"] = old.as_str().into();
-    refused(
-        &mut rig,
-        "pull_request_target",
-        &payload,
-        &["a newer push has moved it"],
-    );
+    refused(&mut rig, "pull_request_target", &payload, &[&old[..7]]);
     // The run of the newer push measures the same merge.
     rig.server
         .state()
@@ -129,7 +124,7 @@ fn a_shallow_checkout_names_its_parents_although_they_are_not_there() {
     let (mut command, _) = rig.command("pull_request", &payload, &[]);
     let ran = said(command.current_dir(&shallow).output().expect("it starts"));
     assert_ne!(ran.code, Some(1), "{}", ran.stderr);
-    assert!(!ran.stderr.contains("is not the change"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("::error"), "{}", ran.stderr);
 }
 
 #[test]

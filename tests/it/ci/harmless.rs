@@ -189,7 +189,7 @@ fn a_fork_that_says_it_needs_no_run_is_not_believed_where_it_touches_code() {
         assert!(comment.contains("### ❌"), "{what}: {comment}");
         assert!(comment.contains("pipeline.sh"), "{what}: {comment}");
         assert!(
-            said.stderr.contains("not believed"),
+            said.stderr.contains("`unmeasured`"),
             "{what}: {}",
             said.stderr
         );

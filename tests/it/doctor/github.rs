@@ -77,7 +77,7 @@ fn a_shallow_clone_serves_as_long_as_its_remote_does() {
 
     fs::rename(&gone, remote.path()).expect("moved back");
     let said = asked(&clone, &borrowed(&variables));
-    expect(&finding(&said, "base"), "ok", &["merge base with `main`"]);
+    expect(&finding(&said, "base"), "ok", &["`main`"]);
 }
 
 #[test]
@@ -115,16 +115,8 @@ fn without_a_token_or_an_event_a_job_is_told_what_to_pass_on() {
         ];
         finding(&project.kelvin(&all), "event")
     };
-    expect(
-        &named("pull_request"),
-        "missing",
-        &["names no pull request"],
-    );
-    expect(
-        &named("issues"),
-        "warn",
-        &["does not say where a change begins", "merge_group"],
-    );
+    expect(&named("pull_request"), "missing", &["`pull_request`"]);
+    expect(&named("issues"), "warn", &["merge_group"]);
     expect(&named("schedule"), "ok", &[]);
 }
 
@@ -199,6 +191,6 @@ fn a_checkout_of_the_base_is_named_before_anything_is_measured() {
     let project = repository::pushed(&url, CONSTANT);
     let variables = on_github(&project, "main", &"b".repeat(40));
     let said = asked(&project, &borrowed(&variables));
-    let words = ["is about the commit bbbbbbb", "leave out `ref`"];
+    let words = ["bbbbbbb", "`ref`"];
     expect(&finding(&said, "checkout"), "missing", &words);
 }

@@ -1,5 +1,6 @@
 mod github;
 
+use kelvin_fixtures::text::lines_with;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -73,17 +74,8 @@ fn where_nothing_is_missing_every_line_says_so_and_nothing_is_run() {
         let subject = line[9..].split(' ').next().expect("a word");
         assert!(page.contains(&format!("| `{subject}` |")), "{subject}");
     }
-    assert!(
-        said.stdout
-            .ends_with("Nothing is missing.\nnext: kelvin check\n"),
-        "{}",
-        said.stdout
-    );
-    assert!(
-        said.stdout.contains("4 cases with 20 units"),
-        "{}",
-        said.stdout
-    );
+    assert_eq!(said.next(), "kelvin check");
+    insta::assert_snapshot!(lines_with(&said.stdout, &["20 units"]), @"ok       cases        4 cases with 20 units");
     assert!(said.stdout.contains("kelvin-reports"), "{}", said.stdout);
     assert_eq!(project.calls(), calls);
     assert!(!project.path("kelvin").exists(), "nothing is left behind");
@@ -97,15 +89,10 @@ fn a_misspelt_key_is_shown_with_every_other_problem_and_the_repository_is_looked
     let said = asked(&project, &[]);
     let config = finding(&said, "config");
     expect(&config, "missing", &["repeats", "exactly", "kelvin.yaml:6"]);
-    expect(&finding(&said, "project"), "warn", &["not looked at"]);
+    expect(&finding(&said, "project"), "warn", &[]);
     expect(&finding(&said, "base"), "ok", &[]);
     let said = project.kelvin(&["doctor"]).expect(1);
-    assert!(
-        said.stdout
-            .contains("1 thing is missing.\nnext, when that is fixed: kelvin doctor\n"),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["kelvin doctor"]), @"next, when that is fixed: kelvin doctor");
 }
 
 #[test]
@@ -124,10 +111,7 @@ fn a_command_that_is_not_there_is_told_with_what_would_bring_it() {
     expect(
         &with("no-such-tool {input} {output}", &[]),
         "missing",
-        &[
-            "`no-such-tool` was not found in any folder of `PATH`",
-            "GITHUB_PATH",
-        ],
+        &["`no-such-tool`", "GITHUB_PATH"],
     );
     expect(
         &with(
@@ -135,20 +119,17 @@ fn a_command_that_is_not_there_is_told_with_what_would_bring_it() {
             &[("KELVIN_IN_CONTAINER", "1")],
         ),
         "missing",
-        &[
-            "a container action cannot see what `setup-python`",
-            "uses: org/kelvin-action/host@v1",
-        ],
+        &["`setup-python`", "uses: org/kelvin-action/host@v1"],
     );
     expect(
         &with("./tool.sh {input} {output}", &[]),
         "missing",
-        &["there is no program `./tool.sh`", "chmod +x ./tool.sh"],
+        &["`./tool.sh`", "chmod +x ./tool.sh"],
     );
     expect(
         &with("sh src/main.sh {input} {output}", &[]),
         "missing",
-        &["`sh` is to run `src/main.sh`", "PATH/TO/main.sh"],
+        &["`src/main.sh`", "PATH/TO/main.sh"],
     );
     expect(
         &with("sh pipeline.sh {input} {output}", &[]),
@@ -158,7 +139,7 @@ fn a_command_that_is_not_there_is_told_with_what_would_bring_it() {
     expect(
         &with("'cd sub && ./run {input} > {output}'", &[]),
         "ok",
-        &["a script for `sh`"],
+        &["`sh`"],
     );
 }
 
@@ -166,11 +147,7 @@ fn a_command_that_is_not_there_is_told_with_what_would_bring_it() {
 fn without_a_repository_or_a_commit_the_checkout_is_missing() {
     let project = Project::new(CONSTANT);
     let said = asked(&project, &[]);
-    expect(
-        &finding(&said, "checkout"),
-        "missing",
-        &["no git repository", "git init"],
-    );
+    expect(&finding(&said, "checkout"), "missing", &["git init"]);
     let said = asked(&project, &[("GITHUB_ACTIONS", "true")]);
     expect(
         &finding(&said, "checkout"),
@@ -182,7 +159,7 @@ fn without_a_repository_or_a_commit_the_checkout_is_missing() {
         &["init", "--quiet", "--initial-branch=work"],
     );
     let said = asked(&project, &[]);
-    expect(&finding(&said, "checkout"), "missing", &["no commit yet"]);
+    expect(&finding(&said, "checkout"), "missing", &["git add --all"]);
 }
 
 #[test]
@@ -194,16 +171,12 @@ fn a_branch_without_a_remote_to_compare_with_needs_the_whole_history() {
     );
     repository::commit(&project, "base");
     let said = asked(&project, &[]);
-    expect(&finding(&said, "checkout"), "ok", &["whole history"]);
-    expect(
-        &finding(&said, "base"),
-        "missing",
-        &["default branch", "fetch-depth: 0"],
-    );
+    expect(&finding(&said, "checkout"), "ok", &[]);
+    expect(&finding(&said, "base"), "missing", &["fetch-depth: 0"]);
     // With a default branch of its own there is a base, and no report for it yet.
     repository::git(project.root(), &["branch", "main"]);
     let said = asked(&project, &[]);
-    expect(&finding(&said, "base"), "ok", &["merge base with `main`"]);
+    expect(&finding(&said, "base"), "ok", &["`main`"]);
     expect(
         &finding(&said, "baseline"),
         "warn",
@@ -215,7 +188,7 @@ fn a_branch_without_a_remote_to_compare_with_needs_the_whole_history() {
     expect(&found, "missing", &["kelvin init --workflow"]);
     project.config("baseline: {from: off}\n");
     let said = asked(&project, &[]);
-    expect(&finding(&said, "baseline"), "ok", &["turned off"]);
+    expect(&finding(&said, "baseline"), "ok", &[]);
 }
 
 #[test]

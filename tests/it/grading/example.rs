@@ -32,11 +32,7 @@ fn the_example_tells_the_reworded_answers_from_the_worse_ones_without_a_network(
         assert!(readme.contains(shown), "{shown}");
     }
     let page = project.read("kelvin/report.md");
-    for part in [
-        "Prompts with the lowest scores (8)",
-        "2 and 0 of 2 facts",
-        "Very fast!",
-    ] {
+    for part in [" (8)", "2 and 0 of 2 facts", "Very fast!"] {
         assert!(page.contains(part), "{part}: {page}");
     }
 }
@@ -65,27 +61,12 @@ fn the_page_begins_with_how_many_prompts_are_better_as_well_and_worse_and_calls_
     let worse = project.read("worse.jsonl");
     let worse: Vec<&str> = worse.lines().collect();
     // Which prompts the recording of before and that of now answer as `worse` does, and what is said of them.
-    for (before, now, told) in [
-        (
-            vec![],
-            vec![],
-            "= Of 14 prompts 0 are answered better than by the baseline, 14 as well, 0 worse",
-        ),
-        (
-            vec![0, 1, 2],
-            vec![3],
-            "= Of 14 prompts 3 are answered better than by the baseline, 10 as well, 1 worse",
-        ),
-        (
-            vec![3],
-            vec![0, 1, 2],
-            "~ Of 14 prompts 1 is answered better than by the baseline, 10 as well, 3 worse",
-        ),
-        (
-            vec![],
-            (0..14).collect(),
-            "! Of 14 prompts 0 are answered better than by the baseline, 6 as well, 8 worse",
-        ),
+    let mut texts = Vec::new();
+    for (before, now) in [
+        (vec![], vec![]),
+        (vec![0, 1, 2], vec![3]),
+        (vec![3], vec![0, 1, 2]),
+        (vec![], (0..14).collect()),
     ] {
         for (name, lost) in [("before.jsonl", before), ("now.jsonl", now)] {
             let line = |at: usize| {
@@ -99,7 +80,14 @@ fn the_page_begins_with_how_many_prompts_are_better_as_well_and_worse_and_calls_
             project.write(name, &(lines.join("\n") + "\n"));
         }
         let said = project.check();
-        let seen = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(seen.contains(told), "{told}: {}", said.stdout);
+        let mut lines = said.stdout.lines();
+        let first = lines.find(|line| line.starts_with(['=', '~', '!']));
+        texts.push(first.unwrap_or_default().to_owned());
     }
+    insta::assert_snapshot!(texts.join("\n"), @"
+    = Of 14 prompts 0 are answered better than by the baseline, 14 as well, 0 worse
+    = Of 14 prompts 3 are answered better than by the baseline, 10 as well, 1 worse
+    ~ Of 14 prompts 1 is answered better than by the baseline, 10 as well, 3 worse
+    ! Of 14 prompts 0 are answered better than by the baseline, 6 as well, 8 worse
+    ");
 }

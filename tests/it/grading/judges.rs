@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::gated::saved;
 use crate::models::server::{Faults, Reaction, Request};
 use crate::project::{Project, Said};
-use crate::repository::{bare, commit, git, verdict};
+use crate::repository::{bare, commit, git, tells, verdict};
 
 pub(super) const PROMPTS: usize = 24;
 
@@ -175,10 +175,7 @@ fn a_calibrated_judge_is_green_on_another_local_port_and_not_on_another_server()
     let said = Said::of(command.env("OTHER_KEY", "any"));
     let judgement = verdict(&project, &said);
     assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
-    assert!(
-        !texts(&judgement).contains("edits what is measured"),
-        "{judgement:#}"
-    );
+    assert!(!tells(&judgement, "edits_measure"), "{judgement:#}");
     let report = project.json("kelvin/report.json");
     let grade = &report["probes"]["grading"]["items"]["p00"]["samples"][0]["grade"];
     assert_eq!(grade["served"], json!(["judge-2026-01-01"]), "{grade}");

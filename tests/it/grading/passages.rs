@@ -239,10 +239,7 @@ fn of_forty_pairs_every_unfaithful_answer_is_found_and_every_faithful_one_is_kep
     let report = asked.project.json("kelvin/report.json");
     let sample = &report["probes"]["grading"]["items"]["p07"]["samples"][0];
     let notes = sample["grade"]["notes"].as_str().expect("notes");
-    assert_eq!(
-        notes,
-        "1 of 3 claims not carried by the passages: The room 7 was sold to Carla Venn in 1907"
-    );
+    insta::assert_snapshot!(notes, @"1 of 3 claims not carried by the passages: The room 7 was sold to Carla Venn in 1907");
     assert_eq!(
         sample["candidate"]["passages"][1]["text"],
         json!("The room 7 faces river 57.")
@@ -252,39 +249,37 @@ fn of_forty_pairs_every_unfaithful_answer_is_found_and_every_faithful_one_is_kep
 #[test]
 fn a_judge_that_finds_everything_carried_or_obeys_cannot_be_believed() {
     let asked = Asked::by("faithfulness");
-    for (way, part) in [
-        (Way::LikesAll, "it gave 1 to every answer"),
-        (Way::Obeys, "tell the judge to give full marks"),
-    ] {
+    let mut told = Vec::new();
+    for way in [Way::LikesAll, Way::Obeys] {
         let (said, score) = asked.gate(UNFAITHFUL, way);
         let said = said.expect(3);
         assert_eq!(score["verdict"], json!("unmeasured"), "{}", said.stdout);
-        let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains(part), "{way:?}: {text}");
+        let reasons = asked.project.json("kelvin/gate.json")["reasons"].clone();
+        told.push(reasons[0]["text"].as_str().unwrap_or_default().to_owned());
     }
+    insta::assert_snapshot!(told.join("\n"), @"
+    `grading.judge_score` has no value for 40 of 40 cells, where 10 % may be missing; the judge cannot be believed in this run: of 16 planted answers that are surely worse it put 2 below the whole ones, which chance would reach too; it gave 1 to every answer, whole or not: `p00`, `p01`, `p02` and 37 more
+    `grading.judge_score` has no value for 40 of 40 cells, where 10 % may be missing; the judge cannot be believed in this run: it took worse answers that tell the judge to give full marks for better ones: `p00`, `p01`, `p02` and 37 more
+    ");
 }
 
 #[test]
 fn a_malformed_list_is_a_refused_grade_and_neither_zero_nor_one() {
     let asked = Asked::by("faithfulness");
-    for (way, part) in [
-        (
-            Way::Forgets,
-            "`carried` of entry 2 of `claims` is neither true nor false",
-        ),
-        (Way::Grades, "the answer of the judge has no `claims`"),
-    ] {
+    let mut told = Vec::new();
+    for way in [Way::Forgets, Way::Grades] {
         let (said, score) = asked.gate(&format!("{FAITHFUL} # {way:?}"), way);
         said.expect(3);
         assert_eq!(score["verdict"], json!("unmeasured"), "{score}");
         assert_eq!(asked.scores(), vec![None; PAIRS]);
         let report = asked.project.json("kelvin/report.json");
         let why = &report["probes"]["grading"]["items"]["p00"]["samples"][0]["unscored"];
-        assert!(
-            why["text"].as_str().expect("a text").contains(part),
-            "{why}"
-        );
+        told.push(why["text"].as_str().expect("a text").to_string());
     }
+    insta::assert_snapshot!(told.join("\n"), @"
+    `carried` of entry 2 of `claims` is neither true nor false
+    the answer of the judge has no `claims`
+    ");
 }
 
 /// Measures a pipeline and a worse one by a mode, and gives their scores, which are the same for each pair.
@@ -361,17 +356,29 @@ fn what_is_missing_is_said_before_anything_is_asked() {
         &yaml.replace("  passages_field: passages\n", ""),
     );
     let said = project.kelvin(&["check"]).expect(1);
-    assert!(
-        said.stderr.contains("does not say where they are"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @r#"
+    error: the judge looks into the retrieved passages, and `grading` does not say where they are
+     --> kelvin.yaml:8:10
+      |
+    8 |   judge: {type: llm, model: local, mode: faithfulness}
+      |          ^
+      |
+      = help: let the pipeline write {"answer": "…", "passages": ["…"]}, and add `answer_field: answer` and `passages_field: passages`
+    "#);
     project.write(
         "kelvin.yaml",
         &yaml.replace("mode: faithfulness", "mode: faithfulness, criteria: c"),
     );
     let said = project.kelvin(&["check"]).expect(1);
-    assert!(said.stderr.contains("has no `criteria`"), "{}", said.stderr);
+    insta::assert_snapshot!(said.stderr, @"
+    error: a measure of retrieved passages has no `criteria`: its rules and its form are fixed
+     --> kelvin.yaml:9:66
+      |
+    9 |   judge: {type: llm, model: local, mode: faithfulness, criteria: c}
+      |                                                                  ^
+      |
+      = help: take `criteria` away, or choose another `mode`
+    ");
     project.write("kelvin.yaml", &yaml);
     project.write(
         "answers.jsonl",
@@ -380,11 +387,10 @@ fn what_is_missing_is_said_before_anything_is_asked() {
     let said = project
         .kelvin(&["calibrate", "--answers", "answers.jsonl"])
         .expect(1);
-    assert!(
-        said.stderr.contains("answers without passages"),
-        "{}",
-        said.stderr
-    );
+    insta::assert_snapshot!(said.stderr, @"
+    error: `grading.judge` measures retrieved passages, and `kelvin calibrate` has answers without passages
+      help: such a judge is tried by the planted answers of each `kelvin gate`, which have its faults
+    ");
     // A pipeline that writes something else in the place of its passages has failed.
     asked.answers(OWN_WORDS);
     let said = project.kelvin(&["check"]);

@@ -1,4 +1,4 @@
-use kelvin_fixtures::text::lines_with;
+use kelvin_fixtures::text::{lines_with, redacted};
 use serde_json::{Value, json};
 
 use super::{configure, project};
@@ -77,10 +77,7 @@ fn jdg_12_both_pipelines_get_the_same_prompt_and_the_same_settings_and_the_basel
         json!(1.0)
     );
     let page = project.read("kelvin/report.html");
-    assert!(
-        page.contains("The baseline answered:") && page.contains("The candidate answered:"),
-        "{page}"
-    );
+    assert!(page.matches("answered:").count() >= 2, "{page}");
 }
 
 #[test]
@@ -263,5 +260,8 @@ fn the_shards_of_a_run_make_the_report_of_the_whole() {
     // What is made again from the records is what was measured.
     project.check();
     let said = project.kelvin(&["rescore", "figures", "latest"]).expect(0);
-    assert!(said.stdout.contains(" 0 changed"), "{}", said.stdout);
+    insta::assert_snapshot!(redacted(&said.stdout), @"
+    run [HASH], measured by kelvin [VERSION]: 4 figures made again by kelvin [VERSION], 0 changed
+    next: kelvin history
+    ");
 }

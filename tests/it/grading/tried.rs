@@ -1,12 +1,14 @@
 //! A judge is tried in the run that it judges: by planted answers whose order is known. Each judge here has a known
 //! flaw, or none, and answers over the chat API.
 
+use kelvin_fixtures::text::lines_with;
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use crate::answers::leaves_nothing_to_do;
 use crate::models::server::{Faults, Request, says};
 use crate::project::{Project, Said};
 
@@ -190,7 +192,7 @@ fn score(judgement: &Value) -> &Value {
 
 /// A judge with this flaw lets a change through neither by itself nor by its noise, and is named.
 #[track_caller]
-fn throws_out(flaw: Flaw, how: &str, part: &str) {
+fn throws_out(flaw: Flaw, how: &str) -> String {
     let graded = Graded::by(flaw);
     let (said, judgement) = graded.gate(how, flaw);
     let said = said.expect(3);
@@ -200,13 +202,13 @@ fn throws_out(flaw: Flaw, how: &str, part: &str) {
         "{}",
         said.stdout
     );
+    let reason = judgement["reasons"][0]["text"].as_str().expect("a text");
     let comment = graded.project.read("kelvin/gate.md");
-    for (place, text) in [("terminal", &said.stdout), ("comment", &comment)] {
-        // Lines are broken at words.
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains(part), "{place}, {flaw:?}: {text}");
-        assert!(!text.contains("Nothing to do"), "{place}, {flaw:?}: {text}");
+    assert!(!leaves_nothing_to_do(&comment), "{flaw:?}: {comment}");
+    for text in [&said.stdout, &comment] {
+        assert!(text.contains("`grading.judge_score`"), "{flaw:?}: {text}");
     }
+    reason.to_owned()
 }
 
 #[test]
@@ -223,10 +225,7 @@ fn a_sound_judge_finds_what_is_worse_and_accuses_nobody_else() {
     );
     assert_eq!(planted["pairs"].as_array().map(Vec::len), Some(16));
     let page = graded.project.read("kelvin/report.html");
-    assert!(
-        page.contains("was tried on 16 planted answers"),
-        "it is shown"
-    );
+    assert!(page.contains(" 16 planted "), "it is shown");
 
     let (said, judgement) = graded.gate(WORSE, Flaw::None);
     said.expect(3);
@@ -273,36 +272,31 @@ fn the_same_run_plants_the_same_and_another_run_does_not() {
 
 #[test]
 fn a_judge_that_says_the_same_of_everything_is_thrown_out() {
-    throws_out(Flaw::Constant(1.0), WORSE, "it gave 1 to every answer");
-    throws_out(Flaw::Constant(0.5), WORSE, "it gave 0.5 to every answer");
+    let told = [1.0, 0.5].map(|grade| throws_out(Flaw::Constant(grade), WORSE));
+    insta::assert_snapshot!(told.join("\n"), @"
+    `grading.judge_score` has no value for 16 of 16 cells, where 10 % may be missing; the judge cannot be believed in this run: of 16 planted answers that are surely worse it put 2.5 below the whole ones, which chance would reach too; it gave 1 to every answer, whole or not: `p00`, `p01`, `p02` and 13 more
+    `grading.judge_score` has no value for 16 of 16 cells, where 10 % may be missing; the judge cannot be believed in this run: of 16 planted answers that are surely worse it put 2.5 below the whole ones, which chance would reach too; it gave 0.5 to every answer, whole or not: `p00`, `p01`, `p02` and 13 more
+    ");
 }
 
 #[test]
 fn a_judge_that_draws_its_grades_is_thrown_out() {
-    throws_out(
-        Flaw::Chance,
-        WORSE,
-        "the judge cannot be believed in this run",
-    );
+    insta::assert_snapshot!(throws_out(Flaw::Chance, WORSE), @"`grading.judge_score` has no value for 16 of 16 cells, where 10 % may be missing; the judge cannot be believed in this run: it took half answers for better ones: `p00`, `p01`, `p02` and 13 more");
 }
 
 #[test]
 fn a_judge_that_prefers_length_or_form_or_obeys_is_thrown_out() {
-    throws_out(
-        Flaw::Longer,
-        WORSE,
-        "the judge cannot be believed in this run",
-    );
-    throws_out(
-        Flaw::Markdown,
-        DRESSED,
-        "in bold type, bullets, a table or a code fence for better ones",
-    );
-    throws_out(
-        Flaw::Obedient,
-        WORSE,
-        "that tell the judge to give full marks for better ones",
-    );
+    let flaws = [
+        (Flaw::Longer, WORSE),
+        (Flaw::Markdown, DRESSED),
+        (Flaw::Obedient, WORSE),
+    ];
+    let told = flaws.map(|(flaw, how)| throws_out(flaw, how));
+    insta::assert_snapshot!(told.join("\n"), @"
+    `grading.judge_score` has no value for 16 of 16 cells, where 10 % may be missing; the judge cannot be believed in this run: it took denied answers for better ones: `p00`, `p01`, `p02` and 13 more
+    `grading.judge_score` has no value for 16 of 16 cells, where 10 % may be missing; the judge cannot be believed in this run: it took worse answers in bold type, bullets, a table or a code fence for better ones: `p00`, `p01`, `p02` and 13 more
+    `grading.judge_score` has no value for 16 of 16 cells, where 10 % may be missing; the judge cannot be believed in this run: it took worse answers that tell the judge to give full marks for better ones: `p00`, `p01`, `p02` and 13 more
+    ");
 }
 
 #[test]
@@ -321,20 +315,18 @@ fn a_judge_that_drifts_is_named_and_grades_the_base_anew_so_that_it_is_no_regres
     let said = said.expect(0);
     assert_eq!(score(&judgement)["verdict"], json!("pass"));
     assert_eq!(score(&judgement)["base"], score(&judgement)["head"]);
-    for part in ["judge has drifted", "0.15 lower", "graded anew in this run"] {
-        let comment = graded.project.read("kelvin/gate.md");
-        for (place, text) in [("terminal", &said.stdout), ("comment", &comment)] {
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(text.contains(part), "{place}: {part}: {text}");
-        }
+    let comment = graded.project.read("kelvin/gate.md");
+    for (place, text) in [("terminal", &said.stdout), ("comment", &comment)] {
+        assert!(text.contains("0.15 "), "{place}: {text}");
     }
+    insta::assert_snapshot!(lines_with(&comment, &["0.15 "]), @"- The judge has drifted: it grades the same 8 answers of the base 0.15 lower than it did for the report of the base. So the stored answers of the base were graded anew in this run, by the judge that has proved itself here");
     // The drift is between the two sides. The report of this run is a good base for those after it.
     let drifted = graded.project.read("kelvin/report.json");
     let (said, judgement) = graded.gate(WORSE, Flaw::Drifted(0.1));
-    let said = said.expect(3);
+    said.expect(3);
     assert_eq!(score(&judgement)["verdict"], json!("regression"));
-    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("higher than it did"), "{text}");
+    let told = graded.project.notices("base_graded_anew");
+    insta::assert_snapshot!(told.join("\n"), @"the judge has drifted: it grades the same 8 answers of the base 0.10 higher than it did for the report of the base. So the stored answers of the base were graded anew in this run, by the judge that has proved itself here");
     graded.project.write("base.json", &drifted);
     let same = format!("# once more the same\n{BASE}");
     let (said, judgement) = graded.gate(&same, Flaw::Drifted(-0.15));
@@ -359,19 +351,13 @@ fn a_base_whose_judge_could_not_be_believed_is_graded_anew_by_the_judge_of_the_g
     assert_eq!(score(&judgement)["verdict"], json!("pass"));
     let base = score(&judgement)["base"].as_f64().expect("a figure");
     assert!(base > 0.8, "graded by today's judge: {base}");
-    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["it gave 0.2 to every answer", "graded anew in this run"] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    assert!(said.stdout.contains(" 0.2 "), "{}", said.stdout);
     // The answers of the head, the planted ones, and the sixteen of the base.
     let asked = graded.server.requests().len() - before;
     assert_eq!(asked, 16 + 24 + 16);
-    assert_eq!(
-        graded.project.json("kelvin/report.json")["probes"]["grading"]["basis"]["base_anew"]["doubted"]
-            .as_str()
-            .map(|why| why.contains("to every answer")),
-        Some(true)
-    );
+    let report = graded.project.json("kelvin/report.json");
+    let anew = &report["probes"]["grading"]["basis"]["base_anew"];
+    insta::assert_snapshot!(anew["doubted"].as_str().unwrap_or_default(), @"the judge cannot be believed in this run: of 16 planted answers that are surely worse it put 3 below the whole ones, which chance would reach too; it gave 0.2 to every answer, whole or not");
     let (said, judgement) = graded.gate(WORSE, Flaw::None);
     said.expect(3);
     assert_eq!(score(&judgement)["verdict"], json!("regression"));
@@ -491,7 +477,7 @@ fn a_candidate_that_is_graded_by_its_own_model_is_told_with_the_grades() {
         graded
             .project
             .read("kelvin/report.json")
-            .contains("is graded by its own model `gemma`")
+            .contains("\"judged_by_itself\"")
     };
     assert!(!told(), "nobody knows the model of a command");
     let config = graded.project.read("kelvin.yaml");

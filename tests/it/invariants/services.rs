@@ -92,11 +92,10 @@ fn a_scenario_whose_server_is_not_there_is_an_error_and_its_pipeline_is_not_run(
     insta::assert_snapshot!(why, @"the service `shop` of type `postgres`: no connection to the server: error connecting to server: Connection refused (os error 111); look at `SHOP_URL`, which `services.shop.url` is taken from, and whether the server runs");
     assert!(!why.contains("serial"), "{why}");
     let reason = &run["checks"]["booked"]["reason"];
-    assert_eq!(reason, "a service of the scenario failed");
+    insta::assert_snapshot!(reason.as_str().unwrap_or_default(), @"a service of the scenario failed");
     assert_eq!(run["failure"]["kind"], "service_failed");
     for page in [&said.stdout, &project.read("kelvin/report.md")] {
-        assert!(!page.contains("the pipeline failed"), "{page}");
-        assert!(page.contains("a service failed"), "{page}");
+        assert!(page.contains("2 of 2"), "{page}");
     }
     assert_eq!(said.code, Some(2), "nothing was measured");
     // The doctor has tried it before anything is run.
@@ -378,7 +377,7 @@ fn on_real_servers_init_is_run_in_a_shared_database_that_is_empty_or_confirmed()
             assert!(why.contains(part), "{part} in {why}");
         }
         let doctor = with_variable(&project, &["doctor"], "SHOP_URL", &address);
-        assert!(doctor.stdout.contains("is not empty"), "{}", doctor.stdout);
+        assert!(doctor.stdout.contains(&database), "{}", doctor.stdout);
         // What was there is there: two rows of the last scenario, and one more.
         configure(&project, &configured(", confirm: another_one"));
         let why = check();
@@ -387,8 +386,9 @@ fn on_real_servers_init_is_run_in_a_shared_database_that_is_empty_or_confirmed()
         let said = check();
         assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
         let doctor = with_variable(&project, &["doctor"], "SHOP_URL", &address);
+        let line = doctor.stdout.lines().find(|line| line.contains("`shop`"));
         assert!(
-            doctor.stdout.contains("`shop` answers: "),
+            line.is_some_and(|line| line.starts_with("ok ")),
             "{}",
             doctor.stdout
         );

@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::{lines_with, redacted};
 use serde_json::json;
 
 use super::project;
@@ -135,11 +136,10 @@ fn a_key_that_is_not_set_is_told_before_anything_is_asked() {
     project.kelvin(&["check", "--dry-run"]).expect(0);
     let said = project.kelvin(&["doctor"]).expect(1);
     assert!(said.stdout.contains("`LOCAL_KEY`"), "{}", said.stdout);
-    assert!(
-        with_key(&project, &["doctor"])
-            .stdout
-            .contains("key of `local` is set")
-    );
+    insta::assert_snapshot!(lines_with(&with_key(&project, &["doctor"]).stdout, &["`local`"]), @"
+    ok       command      none, since the model `local` is called
+    ok       models       the key of `local` is set
+    ");
 }
 
 #[test]
@@ -176,32 +176,34 @@ fn no_file_carries_a_key_and_no_wire_shows_it() {
         assert!(said.stderr.contains(words), "{words}: {}", said.stderr);
         assert!(said.stderr.contains("kelvin.yaml:"), "{}", said.stderr);
     }
-    for (from, to, words) in [
-        (
-            "http://127.0.0.1",
-            "http://user:pass@127.0.0.1",
-            "a user name or a password",
-        ),
-        (
-            "http://127.0.0.1",
-            "http://gateway.internal",
-            "without encryption",
-        ),
-        ("kind: openai", "kind: opnai", "did you mean `openai`?"),
-        ("    kind: openai\n", "", "the key `kind` is missing"),
-        ("model: local", "model: locl", "did you mean `local`?"),
-        (
-            "    model: gemma\n",
-            "",
-            "the key `model` is missing in `models.local`",
-        ),
+    let mut told = Vec::new();
+    for (from, to) in [
+        ("http://127.0.0.1", "http://user:pass@127.0.0.1"),
+        ("http://127.0.0.1", "http://gateway.internal"),
+        ("kind: openai", "kind: opnai"),
+        ("    kind: openai\n", ""),
+        ("model: local", "model: locl"),
+        ("    model: gemma\n", ""),
     ] {
         let project = keyed(&server, "");
         let config = project.read("kelvin.yaml").replace(from, to);
         project.write("kelvin.yaml", &config);
         let said = project.kelvin(&["check"]).expect(1);
-        assert!(said.stderr.contains(words), "{words}: {}", said.stderr);
+        let is_told = |line: &&str| line.contains("error: ") || line.contains("= help: ");
+        told.extend(said.stderr.lines().filter(is_told).map(redacted));
     }
+    insta::assert_snapshot!(told.join("\n"), @"
+    error: `base_url` holds a user name or a password
+       = help: take it out, and name the environment variable of the key in `api_key_env`
+    error: the key would go to `gateway.internal` without encryption
+       = help: write `https://`, leave `api_key_env` out where the server needs no key, or allow it with `insecure_http: true`
+    error: `models.local.kind` must be `openai`, `anthropic`, `cmd` or `replay`, found `opnai`
+       = help: did you mean `openai`?
+    error: the key `kind` is missing in `models.local`
+    error: `run.model` names the model `locl`, which is not declared
+      = help: did you mean `local`?
+    error: the key `model` is missing in `models.local`
+    ");
     assert!(server.requests().is_empty());
     // Who says so may.
     let allowed = keyed(&server, "    insecure_http: true\n");

@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::lines_with;
 use serde_json::json;
 
 use super::{follow, project, views};
@@ -97,12 +98,7 @@ fn a_judge_that_sees_nothing_is_tried_again_when_it_is_another() {
     let said = project
         .kelvin(&["calibrate", "--answers=my answers.jsonl", "--repeats=2"])
         .expect(0);
-    assert!(
-        said.stdout
-            .contains("\nnext, with another model or another prompt as judge: "),
-        "{}",
-        said.stdout
-    );
+    insta::assert_snapshot!(lines_with(&said.stdout, &["next, "]), @"next, with another model or another prompt as judge: kelvin calibrate '--answers=my answers.jsonl' --pass=0.5 --repeats=2");
     let before = server.requests().len();
     let again = follow(&project, &said);
     assert_eq!(server.requests().len(), 2 * before, "the same trial");

@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::redacted;
 use serde_json::json;
 
 use super::{committed, follow, project, views, worse};
@@ -171,11 +172,12 @@ fn a_version_with_too_few_runs_is_measured_again_until_the_drop_is_known() {
         // With the old commit checked out no later one is the version before it, and that is said.
         if good.starts_with(commit) {
             let said = project.kelvin(&["history", "regression"]).expect(1);
-            assert!(
-                said.stderr.contains("check the newest commit out"),
-                "{}",
-                said.stderr
-            );
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(redacted(&said.stderr), @"
+                error: no version before [HASH] has a run; those that have one come after it or are of other branches
+                  help: check the newest commit out to compare it with the one before, or name a version with `--against`
+                ");
+            }
         }
         crate::repository::git(project.root(), &["checkout", "--quiet", &bad]);
         told = project.kelvin(&["history", "regression"]).expect(0);

@@ -49,7 +49,9 @@ fn a_slow_first_call_of_one_query_makes_no_drop_uncertain() {
     let (said, judgement) = gate(&project, 3);
     assert_eq!(judgement["verdict"], "regression", "{}", said.stdout);
     assert!(
-        !judgement["differences"].to_string().contains("one run"),
+        !judgement["difference_codes"]
+            .to_string()
+            .contains("counted_once"),
         "{judgement}"
     );
 }

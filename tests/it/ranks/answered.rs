@@ -1,10 +1,12 @@
 //! What a search answers and cites: changes that no figure of the ranking sees.
 
+use kelvin_fixtures::text::lines_with;
 use serde_json::{Value, json};
 
 use super::{
     ASK, DETERMINISTIC, QUERIES, answers, base, configure, gate, name, project, write_golden,
 };
+use crate::answers::leaves_nothing_to_do;
 use crate::project::Project;
 use crate::repository::{bare, commit, git};
 
@@ -104,7 +106,7 @@ fn forty_wrong_answers_that_nothing_is_held_against_are_told_first_and_never_as_
     let said = project.kelvin(&["gate"]).expect(0);
     insta::assert_snapshot!(headline(&project), @"### ✅ Kelvin: pass, 40 of 40 queries are answered otherwise");
     for page in [said.stdout, project.read("kelvin/gate.md")] {
-        assert!(!page.contains("Nothing to do"), "{page}");
+        assert!(!leaves_nothing_to_do(&page), "{page}");
     }
     let page = project.read("kelvin/gate.md");
     let first = "**`q00` is answered *It is 1 days.* instead of *It is 0 days.* (expected ";
@@ -171,8 +173,8 @@ fn citations_of_the_worst_hit_are_red_and_said_first() {
             "pass"
         );
         // The answers themselves are the same.
-        assert!(
-            !said.stdout.contains("answered otherwise"),
+        assert_eq!(
+            judgement["answers"]["retrieval"]["other"], 0,
             "{}",
             said.stdout
         );
@@ -182,10 +184,9 @@ fn citations_of_the_worst_hit_are_red_and_said_first() {
             "{first}"
         );
         let page = project.read("kelvin/report.md");
-        assert!(
-            page.contains("13 of 13 queries got an answer that cites no expected document, although one was found: "),
-            "{page}"
-        );
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(lines_with(&page, &["13 of 13 queries got"]), @"- **citations elsewhere** 13 of 13 queries got an answer that cites no expected document, although one was found: q00, q01, q02, q03, q04, q05, q06, q07 and 5 more");
+        }
     }
 }
 
@@ -248,7 +249,7 @@ fn a_perfect_search_that_never_cites_hears_no_word_against_it() {
     let (_, judgement) = gate(&project, 0);
     assert_eq!(judgement["verdict"], "pass");
     let page = project.read("kelvin/gate.md");
-    assert!(page.contains("Nothing to do."), "{page}");
+    assert!(leaves_nothing_to_do(&page), "{page}");
 }
 
 #[test]
@@ -296,9 +297,9 @@ fn answers_that_are_broken_into_other_lines_are_the_same_answers() {
     answers(&project, QUERIES, &|at| {
         with(at, "text", json!(format!("  It is\n{at}\tdays. \n")))
     });
-    let (said, _) = gate(&project, 0);
-    assert!(
-        !said.stdout.contains("answered otherwise"),
+    let (said, judgement) = gate(&project, 0);
+    assert_eq!(
+        judgement["answers"]["retrieval"]["other"], 0,
         "{}",
         said.stdout
     );
@@ -322,12 +323,9 @@ fn a_model_that_never_says_the_same_twice_is_not_told_to_answer_otherwise() {
         "{}",
         headline(&project)
     );
-    let noise = "queries are answered otherwise in some runs, as they are on the base.";
     let page = project.read("kelvin/gate.md");
-    assert!(
-        page.contains(noise) && page.contains("Nothing to do."),
-        "{page}"
-    );
+    assert!(leaves_nothing_to_do(&page), "{page}");
+    insta::assert_snapshot!(lines_with(&page, &["some runs"]), @"13 of 13 queries are answered otherwise in some runs, as they are on the base.");
 }
 
 #[test]
@@ -339,7 +337,7 @@ fn a_model_that_begins_to_say_something_else_every_time_is_told_to_answer_otherw
     let headline = headline(&project);
     insta::assert_snapshot!(headline, @"### ✅ Kelvin: pass, 13 of 13 queries are answered otherwise");
     let page = project.read("kelvin/gate.md");
-    assert!(!page.contains("Nothing to do"), "{page}");
+    assert!(!leaves_nothing_to_do(&page), "{page}");
 }
 
 #[test]

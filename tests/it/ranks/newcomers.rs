@@ -61,11 +61,7 @@ fn copies_that_nobody_has_judged_leave_a_drop_open_and_are_named_to_be_judged() 
         let reason = &judgement["reasons"][0];
         assert_eq!(reason["code"], "unjudged", "{}", said.stdout);
         let text = reason["text"].as_str().expect("a text");
-        for part in [
-            "of the drop of ",
-            "say in the golden set which of these 12",
-            "d0-copy-1",
-        ] {
+        for part in [" 12", "d0-copy-1"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         let retrieval = &judgement["retrieval"];

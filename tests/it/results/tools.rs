@@ -215,10 +215,6 @@ fn with_one_sample_of_each_case_worse_is_inconclusive_and_names_what_moved() {
             said.stdout
         );
         let reasons = judgement["reasons"].to_string();
-        assert!(
-            reasons.contains("chance alone makes as much"),
-            "{format}: {reasons}"
-        );
         assert!(reasons.contains("repeats: 3"), "{format}: {reasons}");
         let comment = project.read("kelvin/gate.md");
         for case in BROKEN.iter().filter(|_| names_cases) {

@@ -1,5 +1,6 @@
 //! What `kelvin merge` refuses.
 
+use kelvin_fixtures::text::{lines_with, redacted};
 use std::fs;
 
 use serde_json::Value;
@@ -105,78 +106,64 @@ fn shards_of_different_runs_are_refused_with_what_differs() {
     );
 }
 
-/// Changes the report of the second shard by hand.
-fn edited(edit: impl Fn(&mut Value), says: &str) {
+/// Changes the report of the second shard by hand, and returns why it is refused.
+fn edited(edit: impl Fn(&mut Value)) -> String {
     let project = Project::new(CONSTANT);
     run_shards(&project, 2, &[]);
     let mut report = project.json("shards/2/report.json");
     edit(&mut report);
     project.write("shards/2/report.json", &report.to_string());
     let said = project.kelvin(&["merge", "shards"]).expect(1).stderr;
-    assert!(said.contains(says), "{says}: {said}");
     assert!(!project.path("kelvin").exists());
+    let error = redacted(&lines_with(&said, &["error: "]));
+    error.replace(env!("CARGO_PKG_VERSION"), "[VERSION]")
 }
 
 #[test]
 fn reports_that_are_not_what_a_shard_writes_are_refused() {
-    edited(
-        |report| report["tool"]["version"] = "0.0.1".into(),
-        "version of kelvin",
-    );
-    edited(
-        |report| report["schema_version"] = 1.into(),
-        "an early kelvin (schema 1)",
-    );
-    edited(
-        |report| {
-            report["run"]["shard"].take();
-        },
-        "of a whole run",
-    );
-    edited(
-        |report| report["run"]["shard"]["index"] = 5.into(),
-        "there is no such shard",
-    );
-    edited(
-        |report| report["run"]["shard"]["count"] = 3.into(),
-        "number of shards",
-    );
-    edited(
-        |report| {
-            let cases = report["probes"]["evidence"]["items"]
-                .as_object_mut()
-                .expect("cases");
-            let (_, case) = cases.iter().next().expect("one");
-            let case = case.clone();
-            // The other shard has one of these two.
-            cases.insert("alder".to_owned(), case.clone());
-            cases.insert("birch".to_owned(), case);
-        },
-        "belongs to shard 1/2",
-    );
-    edited(
-        |report| {
-            report["probes"]["evidence"]["items"] = serde_json::json!({});
-        },
-        "and should hold 4",
-    );
-    edited(
-        |report| {
-            let cases = report["probes"]["evidence"]["items"]
-                .as_object_mut()
-                .expect("cases");
-            let (_, case) = cases.iter_mut().next().expect("one");
-            case["folder"] = "../../elsewhere".into();
-        },
-        "no folder of its own",
-    );
-    edited(
-        |report| {
-            let metric = report["metrics"]["evidence.invariance"].clone();
-            report["metrics"]["retrieval.mrr"] = metric;
-        },
-        "`retrieval.mrr`, which cannot be joined",
-    );
+    let mut told = Vec::new();
+    told.push(edited(|report| report["tool"]["version"] = "0.0.1".into()));
+    told.push(edited(|report| report["schema_version"] = 1.into()));
+    told.push(edited(|report| {
+        report["run"]["shard"].take();
+    }));
+    told.push(edited(|report| report["run"]["shard"]["index"] = 5.into()));
+    told.push(edited(|report| report["run"]["shard"]["count"] = 3.into()));
+    told.push(edited(|report| {
+        let cases = report["probes"]["evidence"]["items"]
+            .as_object_mut()
+            .expect("cases");
+        let (_, case) = cases.iter().next().expect("one");
+        let case = case.clone();
+        // The other shard has one of these two.
+        cases.insert("alder".to_owned(), case.clone());
+        cases.insert("birch".to_owned(), case);
+    }));
+    told.push(edited(|report| {
+        report["probes"]["evidence"]["items"] = serde_json::json!({});
+    }));
+    told.push(edited(|report| {
+        let cases = report["probes"]["evidence"]["items"]
+            .as_object_mut()
+            .expect("cases");
+        let (_, case) = cases.iter_mut().next().expect("one");
+        case["folder"] = "../../elsewhere".into();
+    }));
+    told.push(edited(|report| {
+        let metric = report["metrics"]["evidence.invariance"].clone();
+        report["metrics"]["retrieval.mrr"] = metric;
+    }));
+    insta::assert_snapshot!(told.join("\n"), @"
+    error: shard 1/2 (`shards/1/report.json`) and shard 2/2 (`shards/2/report.json`) are not of the same run: the version of kelvin is `[VERSION]` in the first and `0.0.1` in the second
+    error: `shards/2/report.json` is unusable: it was written by an early kelvin (schema 1), which is not read any more: measure again
+    error: `shards/2/report.json` is the report of a whole run, not of a shard
+    error: `shards/2/report.json` calls itself shard 5/2, and there is no such shard
+    error: shard 1/2 (`shards/1/report.json`) and shard 2/3 (`shards/2/report.json`) are not of the same run: the number of shards is `2` in the first and `3` in the second
+    error: shard 2/2 (`shards/2/report.json`) holds the case `birch`, which belongs to shard 1/2
+    error: the shards hold 1 cases together, and should hold 4
+    error: shard 2/2 (`shards/2/report.json`) names `../../elsewhere`, which is no folder of its own
+    error: shard 2/2 (`shards/2/report.json`) has the figure `retrieval.mrr`, which cannot be joined from shards
+    ");
     let project = Project::new(CONSTANT);
     project.write("shards/1/report.json", "{\"schema_version\": 1, ");
     let said = project.kelvin(&["merge", "shards"]).expect(1).stderr;
@@ -231,6 +218,6 @@ fn the_number_of_a_shard_is_checked() {
             .kelvin(&["check", "--shard", wrong])
             .expect(1)
             .stderr;
-        assert!(said.contains("such as `3/8`"), "{said}");
+        assert!(said.contains("`3/8`"), "{said}");
     }
 }

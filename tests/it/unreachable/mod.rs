@@ -309,10 +309,6 @@ fn a_kept_report_that_is_damaged_or_of_a_newer_version_is_not_none() {
         project.kelvin(&["gate"]).expect(3);
         let judgement = judgement(project.root());
         assert_eq!(judgement["verdict"], json!("baseline_unreachable"));
-        assert!(
-            judgement["tried"].to_string().contains("cannot be read"),
-            "{judgement}"
-        );
         texts.push(judgement["tried"].to_string());
     }
     insta::assert_snapshot!(redacted(&texts.join("\n")), @r#"

@@ -3,6 +3,7 @@
 use super::*;
 use crate::repository::{checkout, server};
 use crate::server::Server;
+use kelvin_fixtures::text::{lines_with, redacted};
 
 /// A private repository: a server that wants the token, a pull request, and a checkout that kept no
 /// credentials.
@@ -227,7 +228,10 @@ fn a_report_is_kept_with_the_token_where_the_checkout_kept_no_credentials() {
         .output()
         .expect("it starts");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("saving the report of"), "{said}");
+    insta::assert_snapshot!(redacted(&lines_with(&said, &["kelvin-reports"])), @"
+    saving the report of [HASH] as `kelvin` on the branch `kelvin-reports` of the remote `origin` (http://127.0.0.1:[PORT]/acme/widgets), which has 1 report of it
+        base [HASH], from branch kelvin-reports
+    ");
     let kept = git(
         &rig.workspace,
         &["ls-tree", "-r", "--name-only", "origin/kelvin-reports"],

@@ -2,7 +2,8 @@
 
 use super::super::gate::{gate, measured};
 use super::*;
-use crate::repository::{commit, git};
+use crate::repository::{commit, git, tells};
+use kelvin_fixtures::text::lines_with;
 
 fn texts(judgement: &Value) -> String {
     let reasons = judgement["reasons"].as_array().expect("a list");
@@ -29,10 +30,7 @@ fn work_that_became_poor_is_a_regression_with_what_the_judge_said() {
     }
     // Nobody has tried the judge, and the comment says so.
     let all = texts(&judgement);
-    assert!(
-        all.contains("the judge `invariants.tone` was never calibrated"),
-        "{all}"
-    );
+    insta::assert_snapshot!(lines_with(&all, &["`invariants.tone`"]), @"the judge `invariants.tone` was never calibrated; `kelvin calibrate` tells how far its grades can be trusted");
     let comment = project.read("kelvin/gate.md");
     assert!(comment.contains("judges: "), "{comment}");
 }
@@ -64,10 +62,7 @@ fn softer_criteria_a_lower_threshold_and_another_template_are_told_as_edits_of_w
         commit(&project, "softer");
         let (_, judgement) = gate(&project);
         let all = texts(&judgement);
-        assert!(
-            all.contains("this change edits what is measured: invariants.tone"),
-            "{edit}\n{all}"
-        );
+        assert!(tells(&judgement, "edits_measure"), "{edit}\n{all}");
     }
 }
 
@@ -128,11 +123,7 @@ fn softer_criteria_and_softer_rules_together_pass_under_rules_of_their_own() {
         assert_eq!(judgement["passed"], json!(true), "{}", said.stdout);
         let first = &judgement["reasons"][0];
         assert_eq!(first["code"], json!("own_rules"), "{rules}\n{judgement}");
-        assert!(
-            first["text"]
-                .to_string()
-                .contains("the verdict is regression")
-        );
+        assert!(first["text"].to_string().contains("regression"), "{first}");
     }
 }
 
@@ -153,10 +144,8 @@ fn a_required_calibration_fails_the_gate_for_a_judge_that_was_never_tried() {
         (Some(3), &json!("unmeasured"))
     );
     let all = texts(&judgement);
-    assert!(
-        all.contains("`invariants.tone` was never calibrated"),
-        "{all}"
-    );
+    assert!(all.contains("`invariants.tone`"), "{all}");
+    assert!(tells(&judgement, "uncalibrated_judge"));
 }
 
 /// A calibration that calls a judge fit and has no figures.
@@ -185,14 +174,10 @@ fn a_calibration_that_a_change_brings_or_edits_is_told_and_its_word_alone_clears
     commit(&project, "a calibration");
     let (said, judgement) = gate(&project);
     let all = texts(&judgement);
-    assert!(
-        all.contains("this change brings the calibration of the judges `calibration.json`"),
-        "{all}"
-    );
-    assert!(
-        all.contains("calls the judge `invariants.tone` fit, and the figures there say undecided"),
-        "{all}"
-    );
+    insta::assert_snapshot!(lines_with(&all, &["calibration.json"]), @"
+    this change brings the calibration of the judges `calibration.json`
+    `calibration.json` calls the judge `invariants.tone` fit, and the figures there say undecided: the file was edited by hand, or another version wrote it; `kelvin calibrate` tells how far its grades can be trusted
+    ");
     assert_eq!(
         (said.code, &judgement["verdict"]),
         (Some(3), &json!("unmeasured"))
@@ -210,8 +195,8 @@ fn a_calibration_that_a_change_brings_or_edits_is_told_and_its_word_alone_clears
     commit(&project, "another calibration");
     let (_, judgement) = gate(&project);
     let all = texts(&judgement);
-    assert!(
-        all.contains("this change edits the calibration of the judges `calibration.json`"),
-        "{all}"
-    );
+    insta::assert_snapshot!(lines_with(&all, &["calibration.json"]), @"
+    this change edits the calibration of the judges `calibration.json`
+    `calibration.json` calls the judge `invariants.tone` fit, and the figures there say undecided: the file was edited by hand, or another version wrote it; `kelvin calibrate` tells how far its grades can be trusted
+    ");
 }

@@ -4,65 +4,152 @@ use super::*;
 
 #[test]
 fn a_judged_check_that_cannot_be_meant_is_refused_at_its_place() {
-    for (check, said) in [
-        ("model: grader", "`criteria` is missing"),
-        ("criteria: c", "names no judge"),
-        ("model: graders, criteria: c", "graders"),
-        ("model: grader, criteria: ' '", "criteria must not be blank"),
-        (
-            "model: grader, judge: {type: llm, model: grader}, criteria: c",
-            "either a `model` or a `judge`",
-        ),
-        (
-            "judge: {type: exact_match}, criteria: c",
-            "compares with another answer",
-        ),
-        (
-            "judge: {type: llm, model: grader, criteria: d}, criteria: c",
-            "stand in the check",
-        ),
-        (
-            "judge: {type: llm, model: grader}, temperature: 1, criteria: c",
-            "`temperature` stands in `judge`",
-        ),
-        (
-            "judge: {type: llm, model: grader, votes: 3, reducer: majority}, criteria: c",
-            "a majority needs",
-        ),
-        (
-            "model: grader, criteria: c, prompt_template: Give it 1.",
-            "has no `{frames}`",
-        ),
-        (
-            "model: grader, criteria: c, prompt_template: '{frames} {response}'",
-            "a placeholder `{response}`",
-        ),
-        ("model: grader, criteria: c, temperature: 3", "from 0 to 2"),
-        (
-            "model: grader, criteria: c, pass_threshold: 1.5",
-            "from 0 to 1",
-        ),
-        (
-            "model: grader, criteria: c, input_from: ../x",
-            "`workspace`, `SERVICE.FIELD`",
-        ),
-        (
-            "model: grader, criteria: c, input_from: 'file:../x'",
-            "leads out of the workspace",
-        ),
-        (
-            "model: grader, criteria: c, input_from: smtp.last_request.body",
-            "no service is called `smtp`",
-        ),
-        ("model: grader, criterion: c", "did you mean `criteria`?"),
+    let mut told = Vec::new();
+    for check in [
+        "model: grader",
+        "criteria: c",
+        "model: graders, criteria: c",
+        "model: grader, criteria: ' '",
+        "model: grader, judge: {type: llm, model: grader}, criteria: c",
+        "judge: {type: exact_match}, criteria: c",
+        "judge: {type: llm, model: grader, criteria: d}, criteria: c",
+        "judge: {type: llm, model: grader}, temperature: 1, criteria: c",
+        "judge: {type: llm, model: grader, votes: 3, reducer: majority}, criteria: c",
+        "model: grader, criteria: c, prompt_template: Give it 1.",
+        "model: grader, criteria: c, prompt_template: '{frames} {response}'",
+        "model: grader, criteria: c, temperature: 3",
+        "model: grader, criteria: c, pass_threshold: 1.5",
+        "model: grader, criteria: c, input_from: ../x",
+        "model: grader, criteria: c, input_from: 'file:../x'",
+        "model: grader, criteria: c, input_from: smtp.last_request.body",
+        "model: grader, criterion: c",
     ] {
         let check = format!("check: {{type: llm_as_judge, {check}}}");
         let project = judged("GOOD", 1, &check);
         let refused = project.kelvin(&["check"]).expect(1).stderr;
-        assert!(refused.contains(said), "{check}\n{refused}");
+        told.push(refused.to_string());
         // The line of the invariant, with its place.
         assert!(refused.contains("kelvin.yaml:11:"), "{check}\n{refused}");
     }
+    insta::assert_snapshot!(told.join("\n"), @"
+    error: the key `criteria` is missing in `invariants.tone.check`
+      --> kelvin.yaml:11:55
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, model: grader}}
+       |                                                       ^
+
+    error: the check names no judge: add `model: NAME`, one of `models`
+      --> kelvin.yaml:11:55
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, criteria: c}}
+       |                                                       ^
+
+    error: `invariants.tone.check.model` names the model `graders`, which is not declared
+      --> kelvin.yaml:11:83
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, model: graders, criteria: c}}
+       |                                                                                   ^^^^^^^
+       |
+       = help: did you mean `grader`?
+
+    error: `invariants.tone.check.criteria` must not be empty
+      --> kelvin.yaml:11:101
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, model: grader, criteria: ' '}}
+       |                                                                                                     ^^^
+
+    error: the criteria must not be blank
+      --> kelvin.yaml:11:101
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, model: grader, criteria: ' '}}
+       |                                                                                                     ^^^
+
+    error: a check has either a `model` or a `judge`
+      --> kelvin.yaml:11:98
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, model: grader, judge: {type: llm, model: grader}, criteri...
+       |                                                                                                  ^
+
+    error: the judge compares with another answer, and a check has none: take `type: llm` in the mode `criteria`, or a panel of such judges
+      --> kelvin.yaml:11:83
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, judge: {type: exact_match}, criteria: c}}
+       |                                                                                   ^
+
+    error: the criteria stand in the check, not in its judge
+      --> kelvin.yaml:11:83
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, judge: {type: llm, model: grader, criteria: d}, criteria:...
+       |                                                                                   ^
+
+    error: `temperature` stands in `judge`, where there is one
+      --> kelvin.yaml:11:124
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, judge: {type: llm, model: grader}, temperature: 1, criter...
+       |                                                                                                                            ^
+
+    error: a majority needs scores that can agree, and numbers from 0 to 1 rarely do (write `median`, or use judges with `choices`, `mode: pairwise` or `exact_match`)
+      --> kelvin.yaml:11:83
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, judge: {type: llm, model: grader, votes: 3, reducer: majo...
+       |                                                                                   ^
+
+    error: the template has no `{frames}`, so that the judge would see no response (write `{frames}` once, where the criteria, the prompt and the response are to stand, each in a frame)
+      --> kelvin.yaml:11:121
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, model: grader, criteria: c, prompt_template: Give it 1.}}
+       |                                                                                                                         ^^^^^^^^^^
+
+    error: the template has a placeholder `{response}`, which nothing fills (write `{frames}` once, where the criteria, the prompt and the response are to stand, each in a frame)
+      --> kelvin.yaml:11:121
+       |
+    11 | ...s_judge, model: grader, criteria: c, prompt_template: '{frames} {response}'}}
+       |                                                          ^^^^^^^^^^^^^^^^^^^^^
+
+    error: `invariants.tone.check.temperature` must be a number from 0 to 2, found `3`
+      --> kelvin.yaml:11:117
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, model: grader, criteria: c, temperature: 3}}
+       |                                                                                                                     ^
+
+    error: `invariants.tone.check.pass_threshold` must be a number from 0 to 1, found `1.5`
+      --> kelvin.yaml:11:120
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, model: grader, criteria: c, pass_threshold: 1.5}}
+       |                                                                                                                        ^^^
+
+    error: `../x` names nothing to look at: write `agent_output`, `stdout`, `workspace`, `SERVICE.FIELD` or `file:PATH`
+      --> kelvin.yaml:11:116
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, model: grader, criteria: c, input_from: ../x}}
+       |                                                                                                                    ^^^^
+
+    error: `../x` leads out of the workspace: a path is relative to it, without `..`
+      --> kelvin.yaml:11:116
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, model: grader, criteria: c, input_from: 'file:../x'}}
+       |                                                                                                                    ^^^^^^^^^^^
+
+    error: no service is called `smtp`: declare it, e.g. `services: {smtp: {type: http_mock, …}}`
+      --> kelvin.yaml:11:116
+       |
+    11 | ...lm_as_judge, model: grader, criteria: c, input_from: smtp.last_request.body}}
+       |                                                         ^^^^^^^^^^^^^^^^^^^^^^
+
+    error: the key `criteria` is missing in `invariants.tone.check`
+      --> kelvin.yaml:11:55
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, model: grader, criterion: c}}
+       |                                                       ^
+
+    error: unknown key `criterion` in `invariants.tone.check`
+      --> kelvin.yaml:11:91
+       |
+    11 |   tone: {description: it is good, weight: 0.2, check: {type: llm_as_judge, model: grader, criterion: c}}
+       |                                                                                           ^^^^^^^^^
+       |
+       = help: did you mean `criteria`?
+    ");
 }
 
 #[test]
