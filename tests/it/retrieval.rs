@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::answers::leaves_nothing_to_do;
-use crate::project::{Project, Said};
-use crate::repository::{bare, commit, git};
+use crate::project::{GROUNDED, Project, Said};
+use crate::repository::{bare, commit, git, pushed, save, verdict};
 
 /// Has the script of the example answer from a function: to start Python for each query takes ten times as long as to
 /// answer it.
