@@ -5,10 +5,11 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::head::{JudgedSide, OtherSettings};
-use super::measure::{self, leave_open};
+use super::GateRequest;
+use super::budget::calls_of;
+use super::head::OtherSettings;
+use super::measure::leave_open;
 use super::rule_files::Furnished;
-use super::settle::{Asked, settle};
 use super::why::reason;
 use crate::baseline;
 use kelvin_base::file;
@@ -56,64 +57,144 @@ fn text_of(answers: Option<&SectionAnswers<'_>>, id: &str) -> Option<String> {
     item.asked.as_ref().map(ToString::to_string)
 }
 
-/// If a change edits items and the pipeline, and passes, the pipeline is asked about these items as they are on the base
-/// too. A worse verdict on them leaves the change open, since the requirement itself may have changed; with `on_edited:
-/// fail` it fails.
-pub(super) fn judge_items_of_the_base(
-    asked: Asked<'_>,
-    config: &Config,
-    side: &dyn JudgedSide,
-    judgement: &mut Judgement,
-) {
-    let items = std::mem::take(&mut judgement.edited_texts);
+/// The items that a change edits together with the pipeline, as they are on the base.
+pub(super) struct ItemsBefore {
+    /// Their names.
+    names: Vec<String>,
+    commit: Oid,
+    /// The text of a configuration that measures them as the base does.
+    text: String,
+    /// The files of the base.
+    furnished: Furnished,
+}
+
+/// The items that a change has to be asked about as they are on the base, by their names: none where it does not edit the
+/// pipeline too, or does not pass.
+pub(super) fn to_ask_about(judgement: &mut Judgement) -> Vec<String> {
+    let names = std::mem::take(&mut judgement.edited_texts);
     let mut differences = judgement.difference_codes.iter();
     let is_another =
         differences.any(|one| one.is_of_the_pipeline() || matches!(one, Difference::Command));
-    if items.is_empty() || !is_another || !judgement.verdict.passed {
-        return;
+    match is_another && judgement.verdict.passed {
+        true => names,
+        false => Vec::new(),
     }
-    let edited = judgement.verdict.common_nouns().counted(items.len());
-    let asking = Asking {
-        asked,
-        config,
-        side,
-        items: &items,
-        commit: judgement
-            .base
-            .as_ref()
-            .and_then(|base| base.commit.as_deref()),
-    };
-    let (commit, old) = match asking.ask() {
-        Ok(found) => found,
-        Err(error) => {
-            let text = format!(
-                "this change edits {edited} together with the pipeline, and nobody asked it about the text that the base \
-                 has: {error:#}"
-            );
-            return leave_open(judgement, ReasonCode::MeasuredAsBase, &text);
+}
+
+impl ItemsBefore {
+    /// Writes the files of the base, to ask about some of its items. `head`: the measurement of the change.
+    ///
+    /// # Errors
+    ///
+    /// Fails if they cannot be asked about: the budget does not reach for it, or the files of the base cannot be read.
+    pub(super) fn of_the_base(
+        (request, config): (&GateRequest, &Config),
+        (judgement, head): (&Judgement, &Report),
+        names: &[String],
+    ) -> anyhow::Result<Self> {
+        let needed = calls_of(head, names) * config.replicas.get();
+        if let Some(calls) = config.gate.budget.calls.filter(|calls| needed > *calls) {
+            anyhow::bail!("it takes {needed} calls, and the budget has {calls}");
         }
-    };
-    judgement.reruns += old.reruns;
-    judgement.base_reruns += old.base_reruns;
-    let commit = baseline::short(commit);
-    let Some(worse) = what_is_worse(&old) else {
-        let text = format!(
-            "asked about the {edited} as they are on the base {commit} too, the change passes"
+        // The report of the base may be one of an earlier commit, whose items it has.
+        let base = judgement.base.as_ref();
+        let commit = base.and_then(|base| base.commit.as_deref());
+        let commit = git::id(commit.context("the commit of the base is not known")?)?;
+        let with = (request.login.as_ref(), &request.hint);
+        let furnished = Furnished::of(&config.root, commit, with)?;
+        let name = config.file.file_name();
+        let name = name.context("the configuration has no name")?;
+        let [base, head] = [&furnished.root, &config.root].map(|root| root.join(name));
+        let (base, head) = (file::read(&base)?, file::read(&head)?);
+        let text = text_with_items(&base, &head, &furnished.root)
+            .context("the configuration of the base cannot be read")?;
+        Ok(Self {
+            names: names.to_vec(),
+            commit,
+            text,
+            furnished,
+        })
+    }
+
+    /// The settings to measure by.
+    pub(super) fn settings(&self) -> OtherSettings<'_> {
+        OtherSettings {
+            text: &self.text,
+            rules: &self.furnished.root,
+            no_cache: false,
+            only: Some(&self.names),
+        }
+    }
+
+    /// Takes the judgement about these items into that of the change. A worse verdict on them leaves the change open,
+    /// since the requirement itself may have changed; with `on_edited: fail` it fails.
+    ///
+    /// # Errors
+    ///
+    /// Fails if other texts were measured than those of the base, or files of the base were changed meanwhile.
+    pub(super) fn settle_with_base(
+        &self,
+        judgement: &mut Judgement,
+        old: &Judgement,
+        policy: &Policy,
+    ) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            old.edited_texts.is_empty(),
+            "their text is not where the configuration of the base says"
         );
-        let calm = reason(ReasonCode::MeasuredAsBase, None, &text);
-        return judgement.verdict.reasons.push(calm);
-    };
+        baseline::demand_untouched(&self.furnished.root)?;
+        judgement.reruns += old.reruns;
+        judgement.base_reruns += old.base_reruns;
+        let commit = baseline::short(self.commit);
+        let edited = counted(judgement, &self.names);
+        let Some(worse) = what_is_worse(old) else {
+            let text = format!(
+                "asked about the {edited} as they are on the base {commit} too, the change passes"
+            );
+            let calm = reason(ReasonCode::MeasuredAsBase, None, &text);
+            judgement.verdict.reasons.push(calm);
+            return Ok(());
+        };
+        let text = format!(
+            "this change edits {edited} together with the pipeline; asked about the text that the base {commit} has, \
+             {worse}"
+        );
+        leave_open(judgement, ReasonCode::MeasuredAsBase, &text);
+        if policy.on_edited == Effect::Fail {
+            fail(judgement);
+        }
+        Ok(())
+    }
+}
+
+/// Notes that nobody knows what the change does with the items of the base, so that it does not pass quietly.
+pub(super) fn unknown(
+    judgement: &mut Judgement,
+    names: &[String],
+    policy: &Policy,
+    why: &anyhow::Error,
+) {
+    let edited = counted(judgement, names);
     let text = format!(
-        "this change edits {edited} together with the pipeline; asked about the text that the base {commit} has, {worse}"
+        "this change edits {edited} together with the pipeline, and nobody asked it about the text that the base has: \
+         {why:#}"
     );
     leave_open(judgement, ReasonCode::MeasuredAsBase, &text);
-    let policy = Policy::of(&config.gate, config.baseline.require);
     if policy.on_edited == Effect::Fail {
-        judgement.verdict.passed = false;
-        if let Some(first) = judgement.verdict.reasons.first_mut() {
-            first.effect = Some(Effect::Fail);
-        }
+        fail(judgement);
     }
+}
+
+/// Lets the first reason fail the job.
+fn fail(judgement: &mut Judgement) {
+    judgement.verdict.passed = false;
+    if let Some(first) = judgement.verdict.reasons.first_mut() {
+        first.effect = Some(Effect::Fail);
+    }
+}
+
+fn counted(judgement: &Judgement, names: &[String]) -> String {
+    judgement.verdict.common_nouns().counted(names.len())
 }
 
 /// What the items of the base show that those of the change do not, in words that follow what was asked; none if nothing
@@ -153,65 +234,6 @@ fn what_is_worse(old: &Judgement) -> Option<String> {
                 "{count} {noun} are answered otherwise than on the base, first `{first}`"
             ))
         })
-}
-
-/// What it takes to ask about the items of the base.
-struct Asking<'a> {
-    asked: Asked<'a>,
-    config: &'a Config,
-    side: &'a dyn JudgedSide,
-    items: &'a [String],
-    /// The commit of the base's report.
-    commit: Option<&'a str>,
-}
-
-impl Asking<'_> {
-    /// The judgement of the change on these items, with the commit of the base.
-    fn ask(&self) -> anyhow::Result<(Oid, Judgement)> {
-        let (request, observer) = self.asked;
-        anyhow::ensure!(
-            !request.by_the_base && self.side.can_be_run(),
-            "nothing is run to judge a finished report"
-        );
-        if let Some(why) = measure::over_budget(self.config, &self.side.report()) {
-            anyhow::bail!(why);
-        }
-        // The report of the base may be one of an earlier commit, whose items it has.
-        let commit = git::id(self.commit.context("the commit of the base is not known")?)?;
-        let with = (request.login.as_ref(), &request.hint);
-        let furnished = Furnished::of(&self.config.root, commit, with)?;
-        let name = self
-            .config
-            .file
-            .file_name()
-            .context("the configuration has no name")?;
-        let [base, head] = [&furnished.root, &self.config.root].map(|root| root.join(name));
-        let (base, head) = (file::read(&base)?, file::read(&head)?);
-        let text = text_with_items(&base, &head, &furnished.root)
-            .context("the configuration of the base cannot be read")?;
-        let settings = OtherSettings {
-            text: &text,
-            rules: &furnished.root,
-            no_cache: false,
-            only: Some(self.items),
-        };
-        let judged = self
-            .side
-            .measured_by(&settings, observer, &mut |side, found| {
-                let calls = side.invocations();
-                let rules = measure::with_rules_of(found, self.config);
-                let (mut old, _) = settle(self.asked, &rules, side)?;
-                anyhow::ensure!(
-                    old.edited_texts.is_empty(),
-                    "their text is not where the configuration of the base says"
-                );
-                old.reruns += calls;
-                Ok(old)
-            })?;
-        let old = judged.context("nothing is run to judge a finished report")?;
-        baseline::demand_untouched(&furnished.root)?;
-        Ok((commit, old))
-    }
 }
 
 /// The configuration that measures as the base does and reaches the pipeline as the head does, with the items of the

@@ -167,6 +167,16 @@ pub(super) fn one_run(head: &Report) -> usize {
     over_items(head, |item| item.inputs)
 }
 
+/// How many calls one run of some items takes.
+pub(super) fn calls_of(head: &Report, names: &[String]) -> usize {
+    let sections = head.probes.iter().map(|(_, section)| section);
+    let of_sections = sections.map(|section| {
+        let items = names.iter().filter_map(|name| section.item(name));
+        items.map(|item| item.inputs).sum::<usize>()
+    });
+    of_sections.sum()
+}
+
 /// How many calls all re-runs of a side may take together unless the configuration says so.
 fn reruns_of_a_side(head: &Report) -> usize {
     over_items(head, |item| item.reruns)

@@ -1,5 +1,6 @@
 //! Finds the baseline of a measurement, compares, runs doubtful cases again, and judges.
 
+use super::as_it_was::ItemsBefore;
 use super::budget::Allowance;
 use super::compute::WantedItems;
 use super::head::JudgedSide;
@@ -55,7 +56,7 @@ pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<
 }
 
 /// The judgement, and the base if it was measured for this judgement, in part or as a whole.
-pub(super) type Settled = (Judgement, Option<Report>);
+type Settled = (Judgement, Option<Report>);
 
 /// Judges, and puts a reason first if the change edits the rules that it is judged by. Only the effects of such an
 /// edit, new items that fail, and a baseline that could not be asked for come before that reason.
@@ -69,7 +70,7 @@ pub(super) fn judge(
     let (mut judgement, base) = settle(asked, config, side)?;
     let same_items = measure::has_items_of_the_base(&judgement);
     as_the_base_measures(asked, config, side, (&mut judgement, same_items));
-    as_it_was::judge_items_of_the_base(asked, config, side, &mut judgement);
+    with_items_of_the_base(asked, config, side, &mut judgement);
     judgement.reproduce = Some(again::reproduction(
         request,
         config,
@@ -152,15 +153,11 @@ impl FoundBaseline {
 }
 
 /// The request, and the observer of the progress.
-pub(super) type Asked<'a> = (&'a GateRequest, &'a dyn Observer);
+type Asked<'a> = (&'a GateRequest, &'a dyn Observer);
 
 /// Judges by the rules of the head. If the change edits the rules and passes, it is also judged by the rules of the
 /// base.
-pub(super) fn settle(
-    asked: Asked<'_>,
-    config: &Config,
-    side: &mut dyn JudgedSide,
-) -> anyhow::Result<Settled> {
+fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyhow::Result<Settled> {
     if let Some(judgement) = unknown(&side.report()) {
         return Ok((judgement, None));
     }
@@ -228,6 +225,41 @@ fn as_the_base_measures(
     }
     if let Some(notice) = other_questions {
         measure::leave_open(judgement, ReasonCode::MeasuredAsBase, &notice.text);
+    }
+}
+
+/// If a change edits items and the pipeline, and passes, the pipeline is asked about these items as they are on the base
+/// too.
+fn with_items_of_the_base(
+    asked: Asked<'_>,
+    config: &Config,
+    side: &dyn JudgedSide,
+    judgement: &mut Judgement,
+) {
+    let (request, observer) = asked;
+    let names = as_it_was::to_ask_about(judgement);
+    if names.is_empty() {
+        return;
+    }
+    let policy = Policy::of(&config.gate, config.baseline.require);
+    let mut ask = || {
+        let can_run = side.can_be_run() && !request.by_the_base;
+        anyhow::ensure!(can_run, "nothing is run to judge a finished report");
+        let about = (&*judgement, &side.report());
+        let before = ItemsBefore::of_the_base((request, config), about, &names)?;
+        let old = side.measured_by(&before.settings(), observer, &mut |side, found| {
+            let calls = side.invocations();
+            let (mut old, _) = settle(asked, &measure::with_rules_of(found, config), side)?;
+            old.reruns += calls;
+            Ok(old)
+        })?;
+        match old {
+            Some(old) => before.settle_with_base(judgement, &old, &policy),
+            None => anyhow::bail!("nothing is run to judge a finished report"),
+        }
+    };
+    if let Err(error) = ask() {
+        as_it_was::unknown(judgement, &names, &policy, &error);
     }
 }
 

@@ -208,7 +208,14 @@ fn runs_that_exist_already_are_not_a_budget_that_forbids_them() {
     }
     let gated = gate(&project, &["--rerun"]);
     gated.is("inconclusive", 0);
-    insta::assert_snapshot!(redacted(gated.judgement["reasons"][0]["text"].as_str().expect("a text")), @"`evidence.following.rule` fell from 1.0000 to 0.7000 over 10 cases of the same name, with the inputs that changed, by 0.3000 (the limit is 0.0500), which noise may explain: it is between -0.0664 and 0.5113; about 2 times as many runs would decide; after re-runs such a drop warns (`on_suspected: auto`); most of it in `c01`, `c02`, `c03`");
+    let reasons = gated.judgement["reasons"].as_array().expect("a list");
+    let of_metric = reasons
+        .iter()
+        .find(|one| one["metric"] == json!("evidence.following.rule"));
+    let told = of_metric.expect("it is open")["text"]
+        .as_str()
+        .expect("a text");
+    insta::assert_snapshot!(redacted(told), @"`evidence.following.rule` fell from 1.0000 to 0.7000 over 10 cases of the same name, with the inputs that changed, by 0.3000 (the limit is 0.0500), which noise may explain: it is between -0.0664 and 0.5113; about 2 times as many runs would decide; after re-runs such a drop warns (`on_suspected: auto`); most of it in `c01`, `c02`, `c03`");
 }
 
 #[test]
@@ -235,6 +242,33 @@ fn edited_cases_of_a_right_pipeline_are_no_regression_and_the_page_says_how_many
     failed
         .is("inconclusive", 3)
         .says("19 of 20 cases were edited");
+}
+
+#[test]
+fn edits_that_hide_a_loss_fail_where_edits_are_meant_to() {
+    let strict = format!("{FEW}gate: {{on_edited: fail}}\n");
+    for (deaf, exit) in [(&[1, 2][..], 3), (&[], 0)] {
+        let (_remote, project) = suite(20, &strict);
+        decides(
+            &project,
+            &Pipeline {
+                deaf_to_rule: deaf,
+                ..RIGHT
+            },
+        );
+        for case in [1, 2] {
+            edit(&project, case);
+        }
+        project.write("pipeline.txt", "another file of the pipeline\n");
+        let gated = gate(&project, &["--rerun"]);
+        assert_eq!(gated.said.code, Some(exit), "{deaf:?}");
+        let reasons = gated.judgement["reasons"].as_array().expect("a list");
+        let told = reasons
+            .iter()
+            .find(|one| one["code"] == json!("measured_as_base"));
+        let failing = told.expect("it was asked")["effect"] == json!("fail");
+        assert_eq!(failing, exit == 3, "{reasons:?}");
+    }
 }
 
 #[test]

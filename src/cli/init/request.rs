@@ -8,7 +8,6 @@ use super::survey::Survey;
 use super::workflows::WorkflowTrigger;
 use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
-use kelvin_retrieval::OutputFields;
 
 /// The answers of a person. A missing answer is found out by the program, or asked for.
 #[derive(Clone, Debug, Default)]
@@ -26,8 +25,9 @@ pub(super) struct Request {
     /// The role of each field of a record, with its name in the file. No flag sets them, since they are read from the
     /// file.
     pub(super) fields: Vec<(String, String)>,
-    /// The names of the fields in an output of a search. No flag sets them, since a trial finds them.
-    pub(super) output_fields: Option<OutputFields>,
+    /// The names of the fields in an output of a search, as a mapping on one line; empty if they need no mention. No flag
+    /// sets them, since a trial finds them.
+    pub(super) output_fields: String,
     /// The name of the language model that grades answers, and the address of its server.
     pub(super) judge: Option<String>,
     pub(super) address: Option<String>,

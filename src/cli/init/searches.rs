@@ -73,7 +73,9 @@ fn output_fields(
             safe::cut(&safe::line(wanted), 60)
         ))?;
     }
-    steps.said.output_fields = Some(fields).filter(|fields| !fields.is_empty());
+    if !fields.is_empty() {
+        steps.said.output_fields = fields.written();
+    }
     Ok(())
 }
 

@@ -153,13 +153,18 @@ fn searches(said: &Request) -> String {
         run(said),
         or(said.cases.as_ref(), "golden.yaml"),
         fields("  golden_fields", said),
-        said.output_fields
-            .as_ref()
-            .map_or_else(String::new, |names| format!(
-                "  # The names that its output has for the hits and their documents.\n  output_fields: {}\n",
-                names.written()
-            )),
+        output_fields(said),
     )
+}
+
+/// The names that an output has for its fields, if they are others than those of this program.
+fn output_fields(said: &Request) -> String {
+    match said.output_fields.as_str() {
+        "" => String::new(),
+        names => format!(
+            "  # The names that its output has for the hits and their documents.\n  output_fields: {names}\n"
+        ),
+    }
 }
 
 fn answers(said: &Request) -> String {

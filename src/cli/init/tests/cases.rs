@@ -132,6 +132,7 @@ fn a_table_with_a_column_of_its_own_is_no_mistake() {
     let alone = super::Request {
         yes: true,
         run: Some("app:search".to_owned()),
+        probe: Some(false),
         ..request(folder.path())
     };
     let (ended, said) = run(&alone, None);
