@@ -99,7 +99,7 @@ fn a_problem_looks_like_one_of_a_compiler() {
 fn more_problems_than_one_can_read_are_counted() {
     let many: String = (0..200).map(|place| format!("key{place}: 1\n")).collect();
     let shown = refusal(format!("{LEAST}{many}"));
-    insta::assert_snapshot!(redacted(&shown.lines().last().expect("a line")), @"error: 160 more problems in `[TEMP]/kelvin.yaml`");
+    insta::assert_snapshot!(redacted(shown.lines().last().expect("a line")), @"error: 160 more problems in `[TEMP]/kelvin.yaml`");
 }
 
 #[test]

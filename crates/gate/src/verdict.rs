@@ -410,6 +410,17 @@ impl Verdict {
         for warning in comparisons.each().flat_map(ItemComparison::warnings) {
             self.warn(warning.text, warning.is_open);
         }
+        // What was not reached looks like items that were taken away, so that this comes before all that follows from it.
+        for text in comparisons.each().flat_map(ItemComparison::unfinished) {
+            self.verdict = self.verdict.max(Word::Inconclusive);
+            let unfinished = Reason {
+                code: ReasonCode::Unfinished,
+                effect: Some(Effect::Warn),
+                metric: None,
+                text,
+            };
+            self.reasons.insert(0, unfinished);
+        }
     }
 
     /// The edits, and how many items have another answer, for a headline.
@@ -614,6 +625,8 @@ pub enum ReasonCode {
     NotMeasured,
     /// Some items of two runs could not be aligned, or only roughly.
     Alignment,
+    /// A run of the head ended before it came to all items.
+    Unfinished,
     /// It is not known whether the report of the base is that of its commit.
     BaseNotChecked,
     /// The change passes by its own new rules, but not by the rules of the base.

@@ -68,6 +68,11 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The runs of the head that ended before they came to all items of the base, each as a sentence.
+    fn unfinished(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Warnings for the reader of the verdict about how the items were compared.
     fn warnings(&self) -> Vec<AlignmentWarning> {
         Vec::new()

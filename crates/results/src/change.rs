@@ -34,6 +34,12 @@ pub struct SuiteChange {
     /// The cases of the base that are gone, if more are gone than may be missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
+    /// The cases of the base that an evaluator has not come to, if it ended with another exit code than on the base.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_reached: Vec<String>,
+    /// How that evaluator ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
     /// The cases that are worse in a gated metric, if every case was run once on each side.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worse_once: Vec<String>,
@@ -60,17 +66,25 @@ pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<Alig
                 None => here.gone.push(case.to_owned()),
             }
         }
+        let is_whole = !of_base.is_part && !of_head.is_part;
+        if is_whole && of_base.ended.is_none() && of_head.ended.is_some() && !here.gone.is_empty() {
+            here.not_reached.clone_from(&here.gone);
+            here.ended.clone_from(&of_head.ended);
+        }
         let most = of_head.max_missing.min(of_base.max_missing) * here.base as f64 + 1e-9;
-        let is_part = of_base.is_part || of_head.is_part;
-        if here.gone.len() as f64 <= most || of_head.failure.is_some() || is_part {
+        let is_told = of_head.failure.is_some() || here.ended.is_some();
+        if here.gone.len() as f64 <= most || is_told || !is_whole {
             here.gone.clear();
         }
         here.worse_once = worse_once((base, head), suite, of_base);
         let has_cases = |list: &Vec<String>| !list.is_empty();
-        if [&here.scored_otherwise, &here.gone, &here.worse_once]
-            .into_iter()
-            .any(has_cases)
-        {
+        let lists = [
+            &here.scored_otherwise,
+            &here.gone,
+            &here.not_reached,
+            &here.worse_once,
+        ];
+        if lists.into_iter().any(has_cases) {
             change.suites.insert(suite.clone(), here);
         }
     }
@@ -124,6 +138,22 @@ fn worse_once(
 impl ItemComparison for ResultsChange {
     fn written(&self) -> &dyn erased_serde::Serialize {
         self
+    }
+
+    fn unfinished(&self) -> Vec<String> {
+        let suites = self.suites.iter();
+        let unfinished = suites.filter_map(|(suite, change)| {
+            let ended = change.ended.as_deref()?;
+            let names: Vec<&str> = change.not_reached.iter().map(String::as_str).collect();
+            Some(format!(
+                "the evaluator of the suite `{suite}` ended with {ended}; on the base it ended with 0, and {} of {} of the \
+                 base are not in its results: {}",
+                names.len(),
+                change.nouns.counted(change.base),
+                listed(&names)
+            ))
+        });
+        unfinished.collect()
     }
 
     fn warnings(&self) -> Vec<AlignmentWarning> {

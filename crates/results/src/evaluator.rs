@@ -133,6 +133,22 @@ impl Ran {
         }
     }
 
+    /// How it ended, with the last line that it printed; none if its exit code is 0.
+    fn ended(&self) -> Option<String> {
+        const LONGEST: usize = 200;
+        let code = self.reply.exit.filter(|code| *code != 0)?;
+        let Streams { stdout, stderr } = self.streams();
+        let mut lines = stdout.lines().chain(stderr.lines());
+        let last = lines.rfind(|line| !line.trim().is_empty());
+        Some(match last {
+            Some(last) => {
+                let last: String = last.trim().chars().take(LONGEST).collect();
+                format!("exit code {code}, and printed last: {last}")
+            }
+            None => format!("exit code {code}"),
+        })
+    }
+
     fn streams(&self) -> Streams {
         match &self.failure {
             Some(failure) => Streams {
@@ -193,6 +209,7 @@ impl Evaluator<'_> {
             .map_err(|error| error.to_string())
             .and_then(|results| gather(results, self.suite, is_whole));
         let ending = ran.as_ref().map_or_else(String::new, Ran::ending);
+        let ended = ran.as_ref().and_then(Ran::ended);
         let (reply, streams) = match ran {
             Some(ran) => {
                 let streams = ran.streams();
@@ -202,6 +219,7 @@ impl Evaluator<'_> {
         };
         match found {
             Ok(found) => {
+                let found = SuiteRun { ended, ..found };
                 output.extend(serde_json::to_vec(&found).unwrap_or_default());
                 Ended::Answered(Reply { streams, ..reply })
             }

@@ -36,6 +36,9 @@ pub(super) struct SuiteRun {
     pub(super) cases: BTreeMap<String, ResultRecord>,
     /// Remarks for a person on how the file was read.
     pub(super) notices: Vec<String>,
+    /// How the evaluator ended, if its exit code was not 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ended: Option<String>,
 }
 
 /// Groups the rows of a file by case. `is_whole`: whether the whole suite was run; a run of some cases need not have
@@ -102,6 +105,7 @@ pub(super) fn gather(
         metrics,
         cases,
         notices,
+        ended: None,
     })
 }
 

@@ -347,6 +347,8 @@ impl BegunSuite<'_> {
                 basis.tool_version.clone_from(&run.tool_version);
                 basis.settings.clone_from(&run.settings);
                 basis.metrics.clone_from(&run.metrics);
+                let mut runs = self.runs.iter().filter_map(|run| run.result.as_ref().ok());
+                basis.ended = runs.find_map(|run| run.ended.clone());
             }
             (None, Some(run)) => basis.failure = run.result.as_ref().err().cloned(),
             (None, None) => {}

@@ -55,6 +55,10 @@ pub struct SuiteBasis {
     /// Whether only some of the cases were wanted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_part: bool,
+    /// How the evaluator ended, if its exit code was not 0: with the code, and what it printed last. Many evaluators end so
+    /// where a case fails, and all of them do where they crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
     /// Why there are no results at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<Failure>>,

@@ -161,6 +161,50 @@ fn one_run_on_each_side_that_cannot_be_repeated_is_no_pass_where_cases_moved_and
 }
 
 #[test]
+fn what_an_evaluator_did_not_come_to_was_not_removed() {
+    let project = measured("", 1);
+    let ends_at = |rows: usize| {
+        format!(
+            "{EVALUATOR}\nhead -n {} \"$1\" > ../part && mv ../part \"$1\"\necho the model went away >&2\nexit 4\n",
+            rows + 1
+        )
+    };
+    for (rows, word, code) in [(19, "inconclusive", 0), (7, "unmeasured", 3)] {
+        project.write("eval.sh", &ends_at(rows));
+        let (said, judgement) = gate(&project, &[]);
+        assert_eq!(
+            (&judgement["verdict"], said.code),
+            (&json!(word), Some(code)),
+            "{}",
+            said.stdout
+        );
+        let first = &judgement["reasons"][0];
+        assert_eq!(first["code"], json!("unfinished"));
+        let text = first["text"].as_str().expect("a text");
+        assert!(
+            text.contains("exit code 4, and printed last: the model went away"),
+            "{text}"
+        );
+        assert!(
+            !project.read("kelvin/gate.md").contains("max_missing:"),
+            "no such leave is advised"
+        );
+    }
+    // An evaluator that ends so where a case fails did so on the base too.
+    project.write("eval.sh", &ends_at(20));
+    project
+        .kelvin(&["check", "--no-history", "--out", "../base"])
+        .expect(0);
+    project.write("eval.sh", &ends_at(19));
+    let (_, judgement) = gate(&project, &[]);
+    let reasons = judgement["reasons"].as_array().expect("a list");
+    assert!(
+        !reasons.iter().any(|one| one["code"] == json!("unfinished")),
+        "{reasons:?}"
+    );
+}
+
+#[test]
 fn a_crash_an_absent_file_and_a_stale_one_are_never_green() {
     let project = measured("", 1);
     let fails = |script: &str, config: &str, told: &str| {

@@ -38,6 +38,9 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
         (Word::Pass, _) if verdict.tells(ReasonCode::Drift) => Phrase::text(
             "This change alone is within the limit: look at what was merged since the anchor.",
         ),
+        (Word::Pass | Word::Inconclusive, _) if verdict.tells(ReasonCode::Unfinished) => {
+            Phrase::text(UNFINISHED)
+        }
         (Word::Pass, _) if verdict.passed => match verdict.broken_cases.first() {
             None => match worst_by_half(judgement) {
                 Some(case) => look(judgement, case).and(
@@ -184,10 +187,17 @@ fn lacks_what_was_removed(verdict: &Verdict, id: &str, metric: &MetricVerdict) -
 const ALONE: &str = "Edit what is measured in a change of its own: then both can be judged. Where something only gets \
                      another name, let the old one stay beside it until that is merged.";
 
+/// The advice if a run ended before it came to all items.
+const UNFINISHED: &str = "Look at why it ended early: what it did not come to was not removed, and nobody knows what it would \
+                          have shown.";
+
 /// The next step if a verdict is open and more runs cannot decide it.
 fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
     if verdict.tells(ReasonCode::MeasuredAsBase) {
         return begun.and(ALONE);
+    }
+    if verdict.tells(ReasonCode::Unfinished) {
+        return begun.and(UNFINISHED);
     }
     if gated(verdict).any(|(id, metric)| lacks_what_was_removed(verdict, id, metric)) {
         return missing(verdict);
@@ -203,6 +213,9 @@ fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
     let items = verdict.common_nouns().items;
     if verdict.tells(ReasonCode::MeasuredAsBase) {
         return begun.and(ALONE);
+    }
+    if verdict.tells(ReasonCode::Unfinished) {
+        return begun.and(UNFINISHED);
     }
     let begun = begun.and("The reasons say what could not be measured.");
     // A run that failed has no figures; one that measured something else has.
