@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::figures::{figures, figures_of_base};
-use super::record::{ResultRecord, ResultsSection, SuiteBasis, cases, id, nouns_of_tool};
+use super::record::{EarlyEnd, ResultRecord, ResultsSection, SuiteBasis, cases, id, nouns_of_tool};
 use kelvin_page::listed;
 use kelvin_record::{
     AlignedSection, AlignedSections, AlignmentWarning, Direction, ItemComparison, Nouns,
@@ -39,10 +39,19 @@ pub struct SuiteChange {
     pub not_reached: Vec<String>,
     /// How that evaluator ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<String>,
+    pub ended: Option<EarlyEnd>,
+    /// The exit code of that evaluator on the base.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ended_before: i32,
     /// The cases that are worse in a gated metric, if every case was run once on each side.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worse_once: Vec<String>,
+}
+
+// Serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_zero(code: &i32) -> bool {
+    *code == 0
 }
 
 /// Compares the cases of two sections; none if there is no difference to report.
@@ -67,7 +76,10 @@ pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<Alig
             }
         }
         let is_whole = !of_base.is_part && !of_head.is_part;
-        if is_whole && of_base.ended.is_none() && of_head.ended.is_some() && !here.gone.is_empty() {
+        let code = |basis: &SuiteBasis| basis.ended.as_ref().map(|ended| ended.code);
+        let is_early = of_head.ended.is_some() && code(of_head) != code(of_base);
+        if is_whole && is_early && !here.gone.is_empty() {
+            here.ended_before = code(of_base).unwrap_or(0);
             here.not_reached.clone_from(&here.gone);
             here.ended.clone_from(&of_head.ended);
         }
@@ -143,10 +155,11 @@ impl ItemComparison for ResultsChange {
     fn unfinished(&self) -> Vec<String> {
         let suites = self.suites.iter();
         let unfinished = suites.filter_map(|(suite, change)| {
-            let ended = change.ended.as_deref()?;
+            let ended = change.ended.as_ref()?;
+            let before = change.ended_before;
             let names: Vec<&str> = change.not_reached.iter().map(String::as_str).collect();
             Some(format!(
-                "the evaluator of the suite `{suite}` ended with {ended}; on the base it ended with 0, and {} of {} of the \
+                "the evaluator of the suite `{suite}` ended with {ended}; on the base it ended with {before}, and {} of {} of the \
                  base are not in its results: {}",
                 names.len(),
                 change.nouns.counted(change.base),

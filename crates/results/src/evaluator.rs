@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::config::{CASES_FILE, CASES_REGEX, Suite};
 use super::gather::{SuiteRun, gather};
 use super::readers;
+use super::record::EarlyEnd;
 use super::written::{FileState, states};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::{Failure, FailureKind, Streams};
@@ -134,19 +135,14 @@ impl Ran {
     }
 
     /// How it ended, with the last line that it printed; none if its exit code is 0.
-    fn ended(&self) -> Option<String> {
+    fn ended(&self) -> Option<EarlyEnd> {
         const LONGEST: usize = 200;
         let code = self.reply.exit.filter(|code| *code != 0)?;
         let Streams { stdout, stderr } = self.streams();
         let mut lines = stdout.lines().chain(stderr.lines());
         let last = lines.rfind(|line| !line.trim().is_empty());
-        Some(match last {
-            Some(last) => {
-                let last: String = last.trim().chars().take(LONGEST).collect();
-                format!("exit code {code}, and printed last: {last}")
-            }
-            None => format!("exit code {code}"),
-        })
+        let last = last.map(|last| last.trim().chars().take(LONGEST).collect());
+        Some(EarlyEnd { code, last })
     }
 
     fn streams(&self) -> Streams {

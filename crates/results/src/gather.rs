@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::config::{RESERVED, Suite, slug};
-use super::record::{MetricBasis, ResultRecord, ResultSample};
+use super::record::{EarlyEnd, MetricBasis, ResultRecord, ResultSample};
 use super::{MetricKind, Results, Row};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_page::{counted, listed};
@@ -38,7 +38,7 @@ pub(super) struct SuiteRun {
     pub(super) notices: Vec<String>,
     /// How the evaluator ended, if its exit code was not 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) ended: Option<String>,
+    pub(super) ended: Option<EarlyEnd>,
 }
 
 /// Groups the rows of a file by case. `is_whole`: whether the whole suite was run; a run of some cases need not have

@@ -23,7 +23,7 @@ pub use columns::{Columns, EmptyScore, MetricColumn};
 pub use config::{MetricKeys, ResultsSettings, Suite, SuiteSettings};
 pub use flaky::FlakySince;
 pub use record::{
-    MetricBasis, ResultRecord, ResultSample, ResultsBasis, ResultsSection, SuiteBasis,
+    EarlyEnd, MetricBasis, ResultRecord, ResultSample, ResultsBasis, ResultsSection, SuiteBasis,
 };
 pub use row::{MetricKind, Results, Row, RowTexts};
 

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,13 +56,33 @@ pub struct SuiteBasis {
     /// Whether only some of the cases were wanted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_part: bool,
-    /// How the evaluator ended, if its exit code was not 0: with the code, and what it printed last. Many evaluators end so
-    /// where a case fails, and all of them do where they crash.
+    /// How the evaluator ended, if its exit code was not 0. Many evaluators end so where a case fails, and all of them do
+    /// where they crash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<String>,
+    pub ended: Option<EarlyEnd>,
     /// Why there are no results at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<Failure>>,
+}
+
+/// The end of an evaluator with another exit code than 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EarlyEnd {
+    /// The exit code.
+    pub code: i32,
+    /// The beginning of the last line that it printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
+}
+
+impl fmt::Display for EarlyEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit code {}", self.code)?;
+        match &self.last {
+            Some(last) => write!(f, ", and printed last: {last}"),
+            None => Ok(()),
+        }
+    }
 }
 
 impl SuiteBasis {

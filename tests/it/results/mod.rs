@@ -164,11 +164,12 @@ fn one_run_on_each_side_that_cannot_be_repeated_is_no_pass_where_cases_moved_and
 fn what_an_evaluator_did_not_come_to_was_not_removed() {
     let project = measured("", 1);
     let ends_at = |rows: usize| {
+        let last = rows + 1;
         format!(
-            "{EVALUATOR}\nhead -n {} \"$1\" > ../part && mv ../part \"$1\"\necho the model went away >&2\nexit 4\n",
-            rows + 1
+            "sh all.sh \"$@\"\nhead -n {last} \"$1\" > ../part && mv ../part \"$1\"\necho the model went away >&2\nexit 4\n"
         )
     };
+    project.write("all.sh", EVALUATOR);
     for (rows, word, code) in [(19, "inconclusive", 0), (7, "unmeasured", 3)] {
         project.write("eval.sh", &ends_at(rows));
         let (said, judgement) = gate(&project, &[]);
