@@ -48,8 +48,10 @@ pub struct SuiteChange {
     pub worse_once: Vec<String>,
 }
 
-// Serde passes a reference.
-#[allow(clippy::trivially_copy_pass_by_ref)]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 const fn is_zero(code: &i32) -> bool {
     *code == 0
 }

@@ -158,7 +158,7 @@ impl OutputFields {
         }
         let places = places(first, 3);
         let names_an_expected = |path: &&(String, &Value)| {
-            let values = hits.iter().filter_map(|hit| at(hit, &path.0));
+            let values = hits.iter().filter_map(|hit| value_at(hit, &path.0));
             values.into_iter().any(is_expected)
         };
         let by_value = places.iter().find(names_an_expected);
@@ -282,7 +282,7 @@ fn places(object: &Value, depth: usize) -> Vec<(String, &Value)> {
 }
 
 /// The value to which a path leads.
-fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+fn value_at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.')
         .try_fold(object, |value, name| value.get(name))
 }

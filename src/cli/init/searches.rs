@@ -22,7 +22,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<B
     let first = first_question(&config)?;
     let run = |config: &Config| {
         let first = first_question(config)?;
-        let asked = trial::Asked {
+        let asked = trial::TrialInput {
             noun: "query",
             name: first.id.into(),
             input: &first.input,

@@ -39,7 +39,7 @@ pub(super) struct Trial {
 }
 
 /// What the pipeline is asked in the trial.
-pub(super) struct Asked<'a> {
+pub(super) struct TrialInput<'a> {
     /// What an input of this pipeline is called.
     pub(super) noun: &'static str,
     /// The name of the input.
@@ -208,7 +208,7 @@ pub(super) fn run_case(config: &Config, corpus: &Corpus) -> anyhow::Result<Look>
     let case = corpus.cases.first().context("there is no case")?;
     let evidence = steps::settings(config);
     let scorer = judge::chosen_scorer(&evidence.scorer);
-    let asked = Asked {
+    let asked = TrialInput {
         noun: "case",
         name: Arc::clone(&case.name),
         input: case.input(),
@@ -223,7 +223,7 @@ pub(super) fn run_case(config: &Config, corpus: &Corpus) -> anyhow::Result<Look>
 /// # Errors
 ///
 /// Fails if the pipeline cannot be run, and with [`Stopped`] if a signal ended it.
-pub(super) fn run(config: &Config, asked: &Asked<'_>) -> anyhow::Result<Look> {
+pub(super) fn run(config: &Config, asked: &TrialInput<'_>) -> anyhow::Result<Look> {
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let out = folder.path().join("kelvin");
     let settings = RunnerSettings {
