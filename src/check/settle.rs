@@ -220,13 +220,15 @@ fn as_the_base_measures(
     let judged = judged.and_then(|judged| before.demand_untouched().map(|()| judged));
     match judged {
         Ok(Some(by_base)) => before.settle_with_base(judgement, by_base),
-        Ok(None) => measure::unknown(judgement, "nothing is run to judge a finished report"),
+        Ok(None) => measure::unknown(judgement, NOTHING_IS_RUN),
         Err(error) => measure::unknown(judgement, &format!("{error:#}")),
     }
     if let Some(notice) = other_questions {
         measure::leave_open(judgement, ReasonCode::MeasuredAsBase, &notice.text);
     }
 }
+
+const NOTHING_IS_RUN: &str = "nothing is run to judge a finished report";
 
 /// If a change edits items and the pipeline, and passes, the pipeline is asked about these items as they are on the base
 /// too.
@@ -238,13 +240,13 @@ fn with_items_of_the_base(
 ) {
     let (request, observer) = asked;
     let names = as_it_was::to_ask_about(judgement);
-    if names.is_empty() {
+    // A job that publishes for another run believes that run where it says that it is worse.
+    if names.is_empty() || request.by_the_base {
         return;
     }
     let policy = Policy::of(&config.gate, config.baseline.require);
     let mut ask = || {
-        let can_run = side.can_be_run() && !request.by_the_base;
-        anyhow::ensure!(can_run, "nothing is run to judge a finished report");
+        anyhow::ensure!(side.can_be_run(), NOTHING_IS_RUN);
         let about = (&*judgement, &side.report());
         let before = ItemsBefore::of_the_base((request, config), about, &names)?;
         let old = side.measured_by(&before.settings(), observer, &mut |side, found| {
@@ -255,7 +257,7 @@ fn with_items_of_the_base(
         })?;
         match old {
             Some(old) => before.settle_with_base(judgement, &old, &policy),
-            None => anyhow::bail!("nothing is run to judge a finished report"),
+            None => anyhow::bail!(NOTHING_IS_RUN),
         }
     };
     if let Err(error) = ask() {

@@ -9,6 +9,7 @@ use crate::baseline;
 use crate::baseline::{Artifacts, Hint, Visited};
 use crate::check;
 use crate::check::harmless::Needed;
+use crate::check::measure::leave_open;
 use crate::check::{BaseOfTheRun, GateRequest, claims, configuration, gate, harmless};
 use kelvin_base::file;
 use kelvin_gate::Judgement;
@@ -155,7 +156,7 @@ fn of_nothing_said(found: &PullRequest, again: Judgement) -> PublishedPart {
 
 /// The result to publish on the pull request to which the run belongs.
 fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> PublishedPart {
-    let word = again.verdict.verdict.as_str();
+    let word = again.verdict.verdict.as_str().to_owned();
     if !follows(said, &again.verdict) {
         let why = format!(
             "The run says `{}`, and computed again from its own figures, {}, the verdict is `{word}`: that of the run \
@@ -177,7 +178,18 @@ fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Publ
         "{OWN} The verdict was computed again from them, {}",
         with(found)
     );
-    let again = with_counts(at_its_tip(again, found), said);
+    let mut again = with_counts(at_its_tip(again, found), said);
+    if said.passed && said.verdict == Word::Inconclusive && again.verdict.verdict == Word::Pass {
+        // The run can do more than compute, such as ask about the items of the base.
+        let text = format!(
+            "the run itself says `{}`; computed again from its figures, {}, the verdict is `{word}`. The summary of the \
+             run says what it leaves open",
+            said.verdict.as_str(),
+            with(found)
+        );
+        leave_open(&mut again, ReasonCode::NotMeasured, &text);
+        return PublishedPart::believed(again, format!("{computed}, and is `{word}`."));
+    }
     if said.passed || !again.verdict.passed {
         return PublishedPart::believed(again, format!("{computed}."));
     }

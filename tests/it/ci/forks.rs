@@ -407,3 +407,33 @@ fn what_a_run_leaves_for_later_is_posted_by_the_second_workflow_alone() {
       help: leave out `comment` here, or write `update`, `new`, `on-change` or `off`
     ");
 }
+
+#[test]
+fn what_a_run_leaves_open_is_no_green_comment_and_what_it_asked_is_none_less() {
+    // It heeds the words that two cases have on the base no more, and the change gives these cases other words.
+    let worse = format!(
+        "if grep -qE '^# Request (alder|birch)' \"$1\" && grep -q 'Sent in' \"$1\"; then {CONSTANT}; exit; fi\n{GROUNDED}"
+    );
+    let mut headings = Vec::new();
+    for script in [worse, format!("# said again\n{GROUNDED}")] {
+        let (remote, url) = bare();
+        let project = pushed(&url, GROUNDED);
+        let mut rig = Rig::requested(Server::start(), (project, remote), &script, |project| {
+            for case in ["alder", "birch"] {
+                let path = format!("cases/{case}.md");
+                let text = project.read(&path);
+                project.write(&path, &text.replace("Sent in", "Received"));
+            }
+        });
+        let bundle = bundle_of(&mut rig, 0);
+        let run = ended_with(&rig, "success", &bundle);
+        post(&mut rig, run).expect(0);
+        let comments = rig.comments();
+        headings.push(lines_with(&comments[0], &["### "]));
+    }
+    // Of four cases two pairs are few, whatever was asked.
+    insta::assert_snapshot!(headings.join("\n"), @r"
+    ### ⚠️ Kelvin: inconclusive, passes, 2 of 4 cases were edited
+    ### ⚠️ Kelvin: passes on few pairs, 2 of 4 cases were edited
+    ");
+}
