@@ -145,37 +145,41 @@ fn a_key_that_is_not_set_is_told_before_anything_is_asked() {
 #[test]
 fn no_file_carries_a_key_and_no_wire_shows_it() {
     let server = Faults::start(|_, _| decides());
-    let refused = [
-        (
-            "    headers: {Authorization: Bearer sk-in-the-file}\n",
-            "would carry a secret",
-        ),
-        (
-            "    headers: {\"bad name\": x}\n",
-            "cannot be sent as a header",
-        ),
-        (
-            "    api_key_env: sk-in-the-file\n",
-            "is not the name of a variable",
-        ),
-        ("    api_key_env: $LOCAL_KEY\n", "write `LOCAL_KEY`"),
-        ("    limits: {usd: 3}\n", "without a price"),
-        (
-            "  tool: {kind: cmd, run: x, limits: {max_tokens: 9}}\n",
-            "does not report its tokens",
-        ),
-        ("    seeds: 3\n", "did you mean `seed`?"),
-        ("    limits: {max_cals: 3}\n", "did you mean `max_calls`?"),
-        (
-            "    temperature: 3\n",
-            "`models.local.temperature` must be a number from 0 to 2",
-        ),
-    ];
-    for (lines, words) in refused {
+    let is_told = |line: &&str| line.contains("error: ") || line.contains("= help: ");
+    let mut refused = Vec::new();
+    for lines in [
+        "    headers: {Authorization: Bearer sk-in-the-file}\n",
+        "    headers: {\"bad name\": x}\n",
+        "    api_key_env: sk-in-the-file\n",
+        "    api_key_env: $LOCAL_KEY\n",
+        "    limits: {usd: 3}\n",
+        "  tool: {kind: cmd, run: x, limits: {max_tokens: 9}}\n",
+        "    seeds: 3\n",
+        "    limits: {max_cals: 3}\n",
+        "    temperature: 3\n",
+    ] {
         let said = project(&server, lines, "").kelvin(&["check"]).expect(1);
-        assert!(said.stderr.contains(words), "{words}: {}", said.stderr);
         assert!(said.stderr.contains("kelvin.yaml:"), "{}", said.stderr);
+        refused.extend(said.stderr.lines().filter(is_told).map(redacted));
     }
+    insta::assert_snapshot!(refused.join("\n"), @r"
+    error: the header `Authorization` would carry a secret in this file
+       = help: name the environment variable of the key in `api_key_env`, and a header other than `Authorization: Bearer` in `api_key_header`
+    error: `bad name` cannot be sent as a header
+    error: `api_key_env` is not the name of a variable
+       = help: write the name of the environment variable that holds the key, never the key itself
+    error: `api_key_env` is not the name of a variable
+       = help: write `LOCAL_KEY`
+    error: `usd` cannot be checked without a price
+       = help: add `price: {input_per_million: ..., output_per_million: ...}` to the model
+    error: `max_tokens` cannot be checked, since a command does not report its tokens
+       = help: bound its calls by `max_calls`
+    error: unknown key `seeds` in `models.local`
+       = help: did you mean `seed`?
+    error: unknown key `max_cals` in `models.local.limits`
+       = help: did you mean `max_calls`?
+    error: `models.local.temperature` must be a number from 0 to 2, found `3`
+    ");
     let mut told = Vec::new();
     for (from, to) in [
         ("http://127.0.0.1", "http://user:pass@127.0.0.1"),
@@ -189,7 +193,6 @@ fn no_file_carries_a_key_and_no_wire_shows_it() {
         let config = project.read("kelvin.yaml").replace(from, to);
         project.write("kelvin.yaml", &config);
         let said = project.kelvin(&["check"]).expect(1);
-        let is_told = |line: &&str| line.contains("error: ") || line.contains("= help: ");
         told.extend(said.stderr.lines().filter(is_told).map(redacted));
     }
     insta::assert_snapshot!(told.join("\n"), @"
