@@ -35,6 +35,19 @@ fn evidence(config: &Config) -> &EvidenceSettings {
 }
 
 #[test]
+fn a_rule_that_lets_a_metric_go_may_be_one_of_a_probe_that_is_gone() {
+    for (rule, is_fine) in [
+        ("retrieval.found: {policy: info}", true),
+        ("retrieval.found: {policy: gate}", false),
+        ("retrieval.found: {max_drop: 0.1}", false),
+        ("retreival.found: {policy: info}", false),
+    ] {
+        let text = format!("{LEAST}gate: {{metrics: {{{rule}}}}}\n");
+        assert_eq!(load_text(text).is_ok(), is_fine, "{rule}");
+    }
+}
+
+#[test]
 fn kel_01_kel_02_kel_03_every_bad_configuration_is_refused_with_its_place_and_a_cure() {
     let table: Vec<String> = bad::keys()
         .into_iter()
