@@ -1,6 +1,7 @@
 //! Judges a change that edits items together with the pipeline by these items as they are on the base: an edit of the
 //! text could take away just the condition that the pipeline no longer heeds.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -142,6 +143,14 @@ impl ItemsBefore {
             old.edited_texts.is_empty(),
             "their text is not where the configuration of the base says"
         );
+        anyhow::ensure!(
+            old.base.is_some()
+                && matches!(
+                    old.verdict.verdict,
+                    Word::Pass | Word::Inconclusive | Word::Regression | Word::Unmeasured
+                ),
+            "its answers could not be compared with those of the base"
+        );
         baseline::demand_untouched(&self.furnished.root)?;
         judgement.reruns += old.reruns;
         judgement.base_reruns += old.base_reruns;
@@ -149,7 +158,7 @@ impl ItemsBefore {
         let edited = counted(judgement, &self.names);
         let Some(worse) = what_is_worse(old) else {
             let text = format!(
-                "asked about the {edited} as they are on the base {commit} too, the change passes"
+                "asked about the {edited} as they are on the base {commit} too, no gated metric dropped beyond its limit"
             );
             let calm = reason(ReasonCode::MeasuredAsBase, None, &text);
             judgement.verdict.reasons.push(calm);
@@ -159,10 +168,7 @@ impl ItemsBefore {
             "this change edits {edited} together with the pipeline; asked about the text that the base {commit} has, \
              {worse}"
         );
-        leave_open(judgement, ReasonCode::MeasuredAsBase, &text);
-        if policy.on_edited == Effect::Fail {
-            fail(judgement);
-        }
+        open(judgement, policy, &text);
         Ok(())
     }
 }
@@ -179,17 +185,17 @@ pub(super) fn unknown(
         "this change edits {edited} together with the pipeline, and nobody asked it about the text that the base has: \
          {why:#}"
     );
-    leave_open(judgement, ReasonCode::MeasuredAsBase, &text);
-    if policy.on_edited == Effect::Fail {
-        fail(judgement);
-    }
+    open(judgement, policy, &text);
 }
 
-/// Lets the first reason fail the job.
-fn fail(judgement: &mut Judgement) {
-    judgement.verdict.passed = false;
-    if let Some(first) = judgement.verdict.reasons.first_mut() {
-        first.effect = Some(Effect::Fail);
+/// Leaves the change open for a reason, which fails the job where edits are meant to.
+fn open(judgement: &mut Judgement, policy: &Policy, text: &str) {
+    leave_open(judgement, ReasonCode::MeasuredAsBase, text);
+    if policy.on_edited == Effect::Fail {
+        judgement.verdict.passed = false;
+        if let Some(first) = judgement.verdict.reasons.first_mut() {
+            first.effect = Some(Effect::Fail);
+        }
     }
 }
 
@@ -225,13 +231,12 @@ fn what_is_worse(old: &Judgement) -> Option<String> {
             let first = changed.answers.first().map(|first| &first.item);
             let first = first.or(changed.gone_items.first())?;
             let count = changed.gone + changed.other;
-            let noun = if count == 1 {
-                &changed.item
-            } else {
-                &changed.items
+            let told = match count {
+                1 => format!("1 {} is", changed.item),
+                _ => format!("{count} {} are", changed.items),
             };
             Some(format!(
-                "{count} {noun} are answered otherwise than on the base, first `{first}`"
+                "{told} answered otherwise than on the base, first `{first}`"
             ))
         })
 }
@@ -239,6 +244,6 @@ fn what_is_worse(old: &Judgement) -> Option<String> {
 /// The configuration that measures as the base does and reaches the pipeline as the head does, with the items of the
 /// base.
 fn text_with_items(base: &str, head: &str, root: &Path) -> Option<String> {
-    let text = config::measuring_as(base, head, &std::collections::BTreeMap::new())?;
+    let text = config::measuring_as(base, head, &BTreeMap::new())?;
     config::on_items_of(&text, base, root)
 }

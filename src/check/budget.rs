@@ -169,12 +169,12 @@ pub(super) fn one_run(head: &Report) -> usize {
 
 /// How many calls one run of some items takes.
 pub(super) fn calls_of(head: &Report, names: &[String]) -> usize {
-    let sections = head.probes.iter().map(|(_, section)| section);
-    let of_sections = sections.map(|section| {
-        let items = names.iter().filter_map(|name| section.item(name));
+    let inputs = |name: &String| {
+        let sections = head.probes.iter();
+        let items = sections.filter_map(|(_, section)| section.item(name));
         items.map(|item| item.inputs).sum::<usize>()
-    });
-    of_sections.sum()
+    };
+    names.iter().map(inputs).sum()
 }
 
 /// How many calls all re-runs of a side may take together unless the configuration says so.

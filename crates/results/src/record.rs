@@ -70,7 +70,7 @@ pub struct SuiteBasis {
 pub struct EarlyEnd {
     /// The exit code.
     pub code: i32,
-    /// The beginning of the last line that it printed.
+    /// The beginning of the last line of its standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
 }

@@ -196,9 +196,6 @@ fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
     if verdict.tells(ReasonCode::MeasuredAsBase) {
         return begun.and(ALONE);
     }
-    if verdict.tells(ReasonCode::Unfinished) {
-        return begun.and(UNFINISHED);
-    }
     if gated(verdict).any(|(id, metric)| lacks_what_was_removed(verdict, id, metric)) {
         return missing(verdict);
     }
