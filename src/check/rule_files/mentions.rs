@@ -23,6 +23,8 @@ const OF_IMPORTS: [&str; 8] = [
     "load",
     "use",
 ];
+/// Names, without their ending, of the file that is loaded where a folder is imported.
+const OF_PACKAGES: [&str; 3] = ["__init__", "index", "mod"];
 /// Words that are rarely meant as a folder of the repository.
 const COMMON: [&str; 8] = ["test", "bin", "lib", "src", "usr", "tmp", "dev", "home"];
 /// Words that show that a program lists the files in a folder.
@@ -312,6 +314,7 @@ impl<'f> Reached<'f> {
                 for path in files.by_stem.get(part).into_iter().flatten() {
                     self.add(path);
                 }
+                self.package(part);
             }
         }
         if word.contains('/') || !COMMON.contains(&name) {
@@ -327,6 +330,23 @@ impl<'f> Reached<'f> {
             .flatten()
             .map(|folder| folder.to_path_buf());
         self.folders.extend(named);
+    }
+
+    /// Adds the file that is loaded where a folder with this name is imported. A new folder can take the place of the
+    /// module that was imported until now, so the file belongs to the script that imports it, whatever else is beside it.
+    fn package(&mut self, name: &str) {
+        let files = self.files;
+        let Some(folders) = files.folders.get(OsStr::new(name)) else {
+            return;
+        };
+        let loaded = OF_PACKAGES
+            .iter()
+            .filter_map(|stem| files.by_stem.get(stem));
+        for path in loaded.flatten() {
+            if path.parent().is_some_and(|folder| folders.contains(folder)) {
+                self.add(path);
+            }
+        }
     }
 
     fn glob(&mut self, name: &str) {

@@ -98,6 +98,43 @@ fn a_broken_agent_whose_check_is_silenced_in_the_same_change_fails_by_the_check_
     }
 }
 
+/// The folder is new, and the agent lies beside it: nothing but the import of the check says that it is of the check.
+#[test]
+fn a_folder_that_takes_the_place_of_a_module_is_an_edit_of_the_check_that_imports_it() {
+    let project = project("", 0, "");
+    project.write("kelvin.yaml", "\
+run: python3 {root}/scripts/agent.py
+scenarios: scenarios.jsonl
+jobs: 4
+invariants:
+  is_written: {description: a, check: {type: command_exit, command: 'python3 $KELVIN_ROOT/scripts/verify.py'}}
+");
+    let agent = "open('a.txt', 'w').write('good')\nprint('done')\n";
+    project.write("scripts/agent.py", agent);
+    project.write("scenarios.jsonl", &scenarios("done"));
+    project.write(
+        "scripts/verify.py",
+        "import helper\nimport sys\nsys.exit(helper.look('a.txt'))\n",
+    );
+    project.write(
+        "scripts/helper.py",
+        "def look(name):\n    return 'good' not in open(name).read()\n",
+    );
+    let _remote = measured(&project);
+    project.write("scripts/agent.py", &agent.replace("good", "bad"));
+    project.write(
+        "scripts/helper/__init__.py",
+        "def look(name):\n    return 0\n",
+    );
+    commit(&project, "a package");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}", judgement["reasons"]);
+    let first = &reasons(&judgement)[0];
+    assert_eq!(first["code"], "measured_as_base", "{first}");
+    let told = first["text"].as_str().expect("a text");
+    assert!(told.contains("helper/__init__.py"), "{told}");
+}
+
 #[test]
 fn scenarios_that_are_moved_are_no_edit_and_take_no_expectation_along() {
     let (_remote, project) = checked();
