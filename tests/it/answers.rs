@@ -340,6 +340,42 @@ fn answered_with(project: &Project, text: &str) {
     project.write("answer.py", &script);
 }
 
+/// The search finds what it found, and no label says what the answers should be.
+#[test]
+fn a_generator_that_refuses_every_question_is_no_pass_though_nothing_labels_its_answers() {
+    let project = Project::new("exit 9\n");
+    let question = |at: usize| {
+        format!("- {{id: q{at}, query: what is in room {at}, expected_doc_ids: [d]}}\n")
+    };
+    project.write("golden.yaml", &(0..8).map(question).collect::<String>());
+    project.write(
+        "kelvin.yaml",
+        "retrieval: {run: \"python3 -SE rag.py {input} {output}\", golden: golden.yaml}\n",
+    );
+    let says = |answer: &str| {
+        let script = format!(
+            "import json, sys\nasked = json.load(open(sys.argv[1]))['query']\nanswer = {{'text': {answer}, 'grounded': \
+             True, 'citations': []}}\njson.dump({{'hits': [{{'doc_id': 'd'}}], 'answer': answer}}, open(sys.argv[2], 'w'))\n"
+        );
+        project.write("rag.py", &script);
+    };
+    says("'You asked ' + asked");
+    let (said, judgement) = gate_after(&project, |_| says("'I cannot help with that.'"));
+    assert_eq!(judgement["verdict"], "inconclusive", "{}", said.stdout);
+    let comment = project.read("kelvin/gate.md");
+    let first: Vec<&str> = comment.lines().take(5).collect();
+    insta::assert_snapshot!(first.join("\n"), @r"
+    ### ⚠️ Kelvin: inconclusive, passes, 8 of 8 queries are answered otherwise
+
+    **8 queries get one and the same answer, `I cannot help with that.`, where the base gives 8 different ones**
+
+    Read what the pipeline answers now: no metric looks at what these answers say. If one answer for all queries is right, labels that say so let this pass.
+    ");
+    // Other words for each question are for people to read, and no doubt.
+    let (said, judgement) = gate_after(&project, |_| says("'Asked: ' + asked"));
+    assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
+}
+
 #[test]
 fn hostile_texts_of_a_search_and_of_prompts_do_nothing_either() {
     let project = texts("'harmless'");

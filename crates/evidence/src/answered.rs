@@ -50,6 +50,7 @@ fn item<'a>(
     AnsweredItem {
         asked: case.title.as_deref().map(Cow::Borrowed),
         is_only_compared: expected.is_none(),
+        is_unjudged: expected.is_none(),
         expected: expected.map(Cow::Owned),
         itself: answers(samples, scorer),
         beside: &case.beside,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::changes::CaseChange;
 use super::governing::{OtherAnswer, OwnAnswers};
+use super::sentence;
 use super::verdict::Verdict;
 use crate::compare::AnswerPairs;
 use crate::report::Report;
@@ -66,6 +67,21 @@ pub struct ChangedAnswers {
     /// edit, so that no figure compares its answer with the answer of the head.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edited: Vec<ChangedAnswer>,
+    /// The one answer that the head gives to nearly all items whose answers no label, judge or check looks at; null if
+    /// there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_for_all: Option<OneForAll>,
+}
+
+/// One answer that nearly all items get on the head, though the base answers them differently.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OneForAll {
+    /// The answer, a decision as JSON. A long one is cut.
+    pub answer: String,
+    /// How many items get it.
+    pub items: usize,
+    /// How many different answers the base gives to all items.
+    pub of_base: usize,
 }
 
 /// One item with another answer.
@@ -167,7 +183,25 @@ impl ChangedAnswers {
             once: !is_exact && own.are_single(),
             answers: kept(&changed),
             edited: kept(&edited),
+            one_for_all: own.one_answer().map(|one| OneForAll {
+                answer: safe::cut(&one.answer, LONGEST_UNLISTED),
+                items: one.items,
+                of_base: one.of_base,
+            }),
         })
+    }
+
+    /// That the head gives one answer to nearly all items, in a sentence; none if it does not.
+    pub(super) fn of_one_for_all(&self) -> Option<String> {
+        let one = self.one_for_all.as_ref()?;
+        let shown = match is_withheld(&one.answer) {
+            true => String::new(),
+            false => format!(", {}", sentence::name(&bare(&one.answer))),
+        };
+        Some(format!(
+            "{} {} get one and the same answer{shown}, where the base gives {} different ones",
+            one.items, self.items, one.of_base
+        ))
     }
 
     /// How many items have another answer or no answer any more, for a headline; none if all answers are the same.

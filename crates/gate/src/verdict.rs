@@ -613,6 +613,8 @@ pub enum ReasonCode {
     DoubtfulCases,
     /// Items are answered otherwise, and the configuration asks for the same answers.
     OtherAnswers,
+    /// Nearly all items get one and the same answer, which the base answers differently and nothing else judges.
+    OneForAll,
     /// New cases fail from the start.
     AddedBroken,
     /// No metric is gated.

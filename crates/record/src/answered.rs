@@ -30,6 +30,9 @@ pub struct AnsweredItem<'a> {
     /// Whether only a comparison with the answer of the base can judge this answer, because there is no label, no judge
     /// and no check.
     pub is_only_compared: bool,
+    /// Whether no label, no judge and no check looks at what the answer itself says. A search whose documents are
+    /// labelled may have such a text as its answer.
+    pub is_unjudged: bool,
     /// The answers to the unchanged item.
     pub itself: Vec<Option<Answer>>,
     /// The other output fields of the first of these answers, such as a reason, as texts for people.

@@ -26,18 +26,22 @@ pub(super) fn section_answers(section: &RetrievalSection) -> SectionAnswers<'_> 
 
 fn item(query: &QueryRecord) -> AnsweredItem<'_> {
     let has_question = !query.query.is_empty();
-    let expected = expected(&query.labels);
+    let has_text = query.runs.iter().any(|run| run.answer.is_some());
+    let expected = expected(&query.labels, has_text);
+    let is_text_judged = query.labels.content || query.labels.refuse;
     AnsweredItem {
         asked: has_question.then(|| Cow::Owned(safe::cut(&query.query, ASKED))),
         is_only_compared: expected.is_none(),
+        is_unjudged: expected.is_none() || has_text && !is_text_judged,
         expected: expected.map(Cow::Owned),
         itself: query.runs.iter().map(answer).collect(),
         ..AnsweredItem::default()
     }
 }
 
-/// The expected answer, if the labels have one: its text, otherwise the place where it can be found.
-fn expected(labels: &Labels) -> Option<String> {
+/// The expected answer, if the labels have one: its text, otherwise the place where it can be found. `has_text`: whether
+/// a text was answered, beside which a place alone would look like the text that is expected.
+fn expected(labels: &Labels, has_text: bool) -> Option<String> {
     if labels.refuse {
         return Some("a refusal".to_owned());
     }
@@ -46,14 +50,15 @@ fn expected(labels: &Labels) -> Option<String> {
     let docs = labels.expected_docs.iter().cloned();
     let spans = labels.expected_spans.iter();
     let spans = spans.map(|span| format!("{} from {} to {}", span.doc_id, span.start, span.end));
-    let each: [Vec<String>; 4] = [
-        texts.collect(),
-        chunks.collect(),
-        docs.collect(),
-        spans.collect(),
-    ];
-    let first = each.into_iter().find(|names| !names.is_empty())?;
-    Some(safe::cut(&first.join(", "), ASKED))
+    let texts: Vec<String> = texts.collect();
+    let places: [Vec<String>; 3] = [chunks.collect(), docs.collect(), spans.collect()];
+    let place = || places.into_iter().find(|names| !names.is_empty());
+    let told = match texts.is_empty() {
+        false => texts.join(", "),
+        true if has_text => format!("an answer from {}", place()?.join(", ")),
+        true => place()?.join(", "),
+    };
+    Some(safe::cut(&told, ASKED))
 }
 
 /// The answer of a run; none if the run failed or lacks the query.
@@ -187,11 +192,13 @@ mod tests {
             expected_docs: vec!["fees".to_owned(), "rules".to_owned()],
             ..Labels::default()
         };
-        assert_eq!(expected(&labels).as_deref(), Some("fees, rules"));
+        assert_eq!(expected(&labels, false).as_deref(), Some("fees, rules"));
+        let beside_a_text = expected(&labels, true);
+        assert_eq!(beside_a_text.as_deref(), Some("an answer from fees, rules"));
         labels.must_contain = vec!["fifty cents".to_owned()];
-        assert_eq!(expected(&labels).as_deref(), Some("fifty cents"));
+        assert_eq!(expected(&labels, true).as_deref(), Some("fifty cents"));
         labels.refuse = true;
-        assert_eq!(expected(&labels).as_deref(), Some("a refusal"));
-        assert_eq!(expected(&Labels::default()), None);
+        assert_eq!(expected(&labels, true).as_deref(), Some("a refusal"));
+        assert_eq!(expected(&Labels::default(), true), None);
     }
 }

@@ -82,6 +82,18 @@ impl Assembly<'_> {
         let added = self.added_broken().into_iter();
         reasons.extend(added.map(|reason| (Rank::of(Urgency::Doubt), reason)));
         let answers = self.answers();
+        let alike = answers.values().filter_map(ChangedAnswers::of_one_for_all);
+        let alike: Vec<String> = alike.collect();
+        let is_one_for_all = !alike.is_empty();
+        reasons.extend(alike.into_iter().map(|text| {
+            let reason = Reason {
+                code: ReasonCode::OneForAll,
+                effect: Some(Effect::Warn),
+                metric: None,
+                text,
+            };
+            (Rank::of(Urgency::Broken), reason)
+        }));
         let others = answers.values().filter(|_| self.policy.same_answers);
         let others: Vec<String> = others.filter_map(ChangedAnswers::of_unchanged).collect();
         // Answers that nobody has compared do not count as equal.
@@ -130,6 +142,7 @@ impl Assembly<'_> {
             verdict: match () {
                 () if broke || is_other => Word::Regression,
                 () if only_failures => gated.iter().copied().fold(Word::Unmeasured, Word::max),
+                () if is_one_for_all => Word::Inconclusive.max(worst(&gated)),
                 () => worst(&gated),
             },
             passed: reasons

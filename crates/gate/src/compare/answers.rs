@@ -33,6 +33,8 @@ pub struct ItemAnswers {
     pub asked: Option<String>,
     /// The answer that the head expects, as a text for people.
     pub expected: Option<String>,
+    /// Whether no label, no judge and no check looks at what the answer says, on either side.
+    pub is_unjudged: bool,
     /// The answers to the unchanged item.
     pub itself: (Vec<Option<Answer>>, Vec<Option<Answer>>),
     /// The other output fields of the first answers, as texts for people.
@@ -178,6 +180,7 @@ fn item(
         name: name.to_owned(),
         asked: owned(head.asked.as_ref().or(base.asked.as_ref())),
         expected: owned(head.expected.as_ref()),
+        is_unjudged: base.is_unjudged && head.is_unjudged,
         itself: (counted(&base.itself, once.0), counted(&head.itself, once.1)),
         beside: (base.beside.to_vec(), head.beside.to_vec()),
         own: (

@@ -14,7 +14,7 @@ pub mod rule;
 mod strays;
 mod words;
 
-pub use own::{OtherAnswer, OwnAnswers};
+pub use own::{OneAnswer, OtherAnswer, OwnAnswers};
 pub use rule::{
     FollowUp, LossLimit, OpenReason, Status, SuiteLooks, SuiteRules, SwapSuite, TypeEnding,
     TypeFigures, TypeVerdict,

@@ -15,6 +15,22 @@ const CHANCE: f64 = 0.05;
 /// Two means of numbers differ if they are at least this many standard errors apart.
 const APART: f64 = 3.3;
 
+/// With fewer items, one answer to nearly all of them may be right.
+const LEAST_ITEMS: usize = 5;
+
+/// A pipeline with fewer answers classifies, and one class for a whole suite may be right.
+const LEAST_ANSWERS: usize = 3;
+
+/// One answer that the head gives to nearly all items, which the base answers differently.
+pub struct OneAnswer<'p> {
+    /// The answer, as a text for people.
+    pub answer: Cow<'p, str>,
+    /// How many items get it.
+    pub items: usize,
+    /// How many different answers the base gives to all items.
+    pub of_base: usize,
+}
+
 /// The own answers of the items of a probe.
 pub struct OwnAnswers<'p> {
     items: BTreeMap<&'p str, &'p ItemAnswers>,
@@ -101,6 +117,28 @@ impl<'p> OwnAnswers<'p> {
             .collect()
     }
 
+    /// The answer that at least nine of ten items usually get on the head, if the base has at least three answers, and
+    /// gives none of them to more than half of the items. Only items count whose answers no label, judge or check looks
+    /// at: of the others it is known whether the answer is right. Where the answers were different, one for all shows
+    /// without a label that the head no longer looks at its input: it refuses, or hands on the error of a provider.
+    pub fn one_answer(&self) -> Option<OneAnswer<'p>> {
+        let usual = |answers: &'p [Option<Answer>]| Answer::usual(answers.iter().flatten());
+        let items = self.answered().filter(|(_, item)| item.is_unjudged);
+        let both = items.filter_map(|(_, item)| usual(&item.itself.0).zip(usual(&item.itself.1)));
+        let (base, head): (Vec<_>, Vec<_>) = both.unzip();
+        let (of_base, most_of_base, _) = counted(&base)?;
+        let (_, items, answer) = counted(&head)?;
+        let is_one = head.len() >= LEAST_ITEMS
+            && 10 * items >= 9 * head.len()
+            && of_base >= LEAST_ANSWERS
+            && 2 * most_of_base <= base.len();
+        is_one.then(|| OneAnswer {
+            answer: answer.shown(),
+            items,
+            of_base,
+        })
+    }
+
     /// How many answers to the unchanged items differ from the usual answer of the base: on the base, and on the head.
     pub fn varied(&self) -> (usize, usize) {
         let others = self.answered().filter(|(at, _)| !self.is_changed[*at]);
@@ -128,6 +166,17 @@ impl<'p> OwnAnswers<'p> {
         let items = cases.map(|(at, case)| (at, self.items[case.name.as_str()]));
         items.filter(|(_, item)| item.itself.1.iter().any(Option::is_some))
     }
+}
+
+/// How many different answers there are, how often the most frequent one is given, and that one; none if there is no
+/// answer.
+fn counted<'a>(answers: &[&'a Answer]) -> Option<(usize, usize, &'a Answer)> {
+    let mut counts: BTreeMap<Cow<'a, str>, (usize, &'a Answer)> = BTreeMap::new();
+    for answer in answers {
+        counts.entry(answer.key()).or_insert((0, answer)).0 += 1;
+    }
+    let (often, most) = counts.values().max_by_key(|(often, _)| *often)?;
+    Some((counts.len(), *often, most))
 }
 
 /// The answers of the base and of the head to an item and to the variants that should get the same answer.
@@ -310,6 +359,41 @@ mod tests {
             OwnAnswers::of(&pairs, false).changed().len()
         });
         trials.collect()
+    }
+
+    /// Twenty items that the base answers in so many ways; the head answers the first ones with a refusal.
+    fn refused(of_base: usize, refused: usize, is_unjudged: bool) -> Option<(usize, usize)> {
+        let item = |at: usize| {
+            let answer = |text: String| vec![Some(Answer::Text(text))];
+            let base = answer(format!("answer {}", at % of_base));
+            let head = match at < refused {
+                true => answer("I cannot help.".to_owned()),
+                false => base.clone(),
+            };
+            ItemAnswers {
+                name: format!("item-{at:02}"),
+                itself: (base, head),
+                is_unjudged,
+                ..ItemAnswers::default()
+            }
+        };
+        let pairs = AnswerPairs {
+            items: (0..20).map(item).collect(),
+            ..AnswerPairs::default()
+        };
+        let own = OwnAnswers::of(&pairs, true);
+        own.one_answer().map(|one| (one.items, one.of_base))
+    }
+
+    #[test]
+    fn one_answer_for_all_is_seen_where_nothing_but_the_base_judges_it() {
+        assert_eq!(refused(20, 20, true), Some((20, 20)));
+        assert_eq!(refused(3, 18, true), Some((18, 3)));
+        // Some are answered as before, it classifies, a label judges it, or the base answers so too.
+        assert_eq!(refused(20, 17, true), None);
+        assert_eq!(refused(2, 20, true), None);
+        assert_eq!(refused(20, 20, false), None);
+        assert_eq!(refused(20, 0, true), None);
     }
 
     #[test]

@@ -32,6 +32,10 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             "Nothing is compared safely as long as answers depend on the order of the calls: look for what the pipeline \
              keeps from one call to the next.",
         ),
+        (Word::Inconclusive, _) if verdict.tells(ReasonCode::OneForAll) => Phrase::text(format!(
+            "Read what the pipeline answers now: no metric looks at what these answers say. If one answer for all {all} \
+             is right, labels that say so let this pass.",
+        )),
         (Word::Pass, _) if verdict.is_thin() => Phrase::text(
             format!("So many inputs changed that a drop may hide behind them: change {all} and pipeline one after the other."),
         ),

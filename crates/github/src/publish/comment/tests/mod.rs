@@ -159,6 +159,7 @@ fn answered_otherwise(kind: &str, name: &str) -> ChangedAnswers {
             beside: BTreeMap::new(),
         }],
         edited: Vec::new(),
+        one_for_all: None,
     }
 }
 
