@@ -113,6 +113,9 @@ pub(super) fn judge_the_judges(
             Some(Doubt::Unknown(text)) => {
                 reasons.push(reason(ReasonCode::UncalibratedJudge, Some(effect), &text));
             }
+            Some(Doubt::Undecided(text)) => {
+                reasons.push(reason(ReasonCode::UndecidedJudge, Some(effect), &text));
+            }
         }
     }
     if reasons.is_empty() {
@@ -150,7 +153,7 @@ pub(super) fn on_record(config: &Config) -> Vec<JudgeOnRecord> {
                 text,
                 fails: Some(config.gate.unfit_judge == UnfitJudge::Refused),
             },
-            Some(Doubt::Unknown(text)) => JudgeOnRecord {
+            Some(Doubt::Unknown(text) | Doubt::Undecided(text)) => JudgeOnRecord {
                 text,
                 fails: Some(config.gate.require_calibration),
             },
@@ -202,6 +205,8 @@ enum Doubt {
     Unfit(String),
     /// The judge is not known to be fit.
     Unknown(String),
+    /// The judge was on trial, and the trial did not decide.
+    Undecided(String),
 }
 
 /// The stored results of `kelvin calibrate`; none if there is no file, and an error if the file cannot be used.
@@ -301,7 +306,7 @@ fn doubt(
             let is_unfit = fitness == Fitness::Unfit || found == Some(Fitness::Unfit);
             return Some(match is_unfit {
                 true => Doubt::Unfit(text),
-                false => Doubt::Unknown(text),
+                false => Doubt::Undecided(text),
             });
         }
     };

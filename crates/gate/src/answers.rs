@@ -57,6 +57,9 @@ pub struct ChangedAnswers {
     /// How many of the unchanged items get another answer than usual in some run of the base.
     #[serde(default)]
     pub varied_on_base: usize,
+    /// Whether the answers to the unchanged items vary more on the head than on the base, and chance does not explain it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub less_steady: bool,
     /// Whether each side has answered each item once, so that a change cannot be told apart from noise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
@@ -165,6 +168,7 @@ impl ChangedAnswers {
         let loss = |name: &str| losses.get(name).copied().unwrap_or_default();
         changed.sort_by(|one, other| loss(&other.item.name).total_cmp(&loss(&one.item.name)));
         let (varied_on_base, varied) = own.varied();
+        let less_steady = own.less_steady().is_some();
         let kept = |changed: &[OtherAnswer<'_>]| {
             let kept = changed.iter().take(KEPT).enumerate();
             kept.map(|(at, other)| ChangedAnswer::of(other, at < ANSWERS))
@@ -180,6 +184,7 @@ impl ChangedAnswers {
             new,
             varied,
             varied_on_base,
+            less_steady,
             once: !is_exact && own.are_single(),
             answers: kept(&changed),
             edited: kept(&edited),
@@ -237,6 +242,17 @@ impl ChangedAnswers {
         });
         let told: Vec<String> = other.into_iter().chain(gone).collect();
         (!told.is_empty()).then(|| told.join(", "))
+    }
+
+    /// That the answers of the head vary where those of the base do not, in a sentence; none if they do not.
+    pub(super) fn of_less_steady(&self) -> Option<String> {
+        let noise = self.noise().filter(|_| self.less_steady)?;
+        Some(format!("{noise}, and chance does not explain it"))
+    }
+
+    /// Whether some answers of the head vary, and none of a base that was run more than once.
+    pub(super) fn began_to_vary(&self) -> bool {
+        !self.once && self.varied > 0 && self.varied_on_base == 0
     }
 
     /// A sentence that answers vary from run to run, if this is the only thing to report.

@@ -615,6 +615,8 @@ pub enum ReasonCode {
     OtherAnswers,
     /// Nearly all items get one and the same answer, which the base answers differently and nothing else judges.
     OneForAll,
+    /// The answers of the head vary from run to run where those of the base do not.
+    LessSteady,
     /// New cases fail from the start.
     AddedBroken,
     /// No metric is gated.
@@ -656,6 +658,8 @@ pub enum ReasonCode {
     EditsEvaluator,
     /// A gated metric is graded by a language model that was not found fit to gate on.
     UncalibratedJudge,
+    /// A gated metric is graded by a language model whose trial had too little to tell whether it is fit.
+    UndecidedJudge,
     /// The answers of a side depend on the order in which its inputs were asked.
     OrderMatters,
     /// Whether somebody has approved, or can approve, what regressed.

@@ -33,5 +33,6 @@ pub use estimate::{BANDS, Estimate, band, brief, display};
 pub use notices::{FailedInvocation, NoticeCount, label};
 pub use opening::{ANSWERS, AnswerList, AnswerRow, FlippedAnswer, HitsBeside, Opening, RankedRow};
 pub use words::{
-    Phrase, PhrasePart, Statement, Tone, capitalized, counted, duration, listed, of_judges, used,
+    Phrase, PhrasePart, SETTING, Statement, Tone, capitalized, counted, duration, listed,
+    of_judges, used,
 };

@@ -41,9 +41,14 @@ pub enum PhrasePart {
     Text,
     /// A name or a value from the user: untrusted.
     Name,
+    /// A setting that the reader may copy, with a name from the user in it: untrusted, and of no use if it is cut.
+    Setting,
     /// A longer text from the user or from the pipeline: untrusted.
     Quote,
 }
+
+/// The longest setting that is shown whole.
+pub const SETTING: usize = 240;
 
 impl Phrase {
     /// A phrase that begins with our own text.
@@ -92,6 +97,13 @@ impl Phrase {
         self
     }
 
+    /// Adds a setting to copy.
+    #[must_use]
+    pub fn setting(mut self, setting: impl Into<String>) -> Self {
+        self.0.push((PhrasePart::Setting, setting.into()));
+        self
+    }
+
     /// Adds a longer text.
     #[must_use]
     pub fn quote(mut self, quote: impl Into<String>) -> Self {
@@ -132,7 +144,7 @@ impl Phrase {
         self.parts()
             .map(|(part, text)| match part {
                 PhrasePart::Text => text.to_owned(),
-                PhrasePart::Name | PhrasePart::Quote => foreign(part, text),
+                PhrasePart::Name | PhrasePart::Setting | PhrasePart::Quote => foreign(part, text),
             })
             .collect()
     }
@@ -141,7 +153,7 @@ impl Phrase {
     pub fn each_foreign(&self, form: impl Fn(&str) -> String) -> Self {
         let parts = self.0.iter().map(|(part, text)| match part {
             PhrasePart::Text => (*part, text.clone()),
-            PhrasePart::Name | PhrasePart::Quote => (*part, form(text)),
+            PhrasePart::Name | PhrasePart::Setting | PhrasePart::Quote => (*part, form(text)),
         });
         Self(parts.collect())
     }

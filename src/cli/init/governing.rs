@@ -55,6 +55,20 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
             ))?;
         }
     }
+    let chosen = &steps.said.governing_types;
+    let left = found.keys().map(String::as_str);
+    let left: Vec<String> = left
+        .filter(|name| !TURNS.contains(name) && !chosen.iter().any(|one| one == name))
+        .map(|name| format!("`{}`", safe::line(name)))
+        .collect();
+    if !left.is_empty() {
+        let that = if left.len() == 1 { "it" } else { "one of them" };
+        steps.print(&format!(
+            "no change is seen that makes the pipeline forget {}: if the decision rests on {that}, add it to \
+             `governing_types`",
+            left.join(", ")
+        ))?;
+    }
     // Cases may have a section `System` without being chats. The messages of a record keep their positions anyway.
     let are_chats = found.contains_key(LAST_USER_TURN);
     let turns = TURNS

@@ -76,6 +76,12 @@ impl ByItself {
         swaps.moved as f64 > samples * share + SURE * spread
     }
 
+    /// Whether hardly anything tells how often the decision moves by itself: no input was run twice, and few were
+    /// presented in another way.
+    pub(super) const fn is_unknown(self) -> bool {
+        self.is_open() && self.presented < ENOUGH
+    }
+
     /// A clause with the evidence that the decision changes without a cause; without such evidence, the clause says
     /// that it may.
     pub(super) fn sentence(self) -> String {

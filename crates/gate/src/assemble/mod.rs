@@ -83,11 +83,14 @@ impl Assembly<'_> {
         reasons.extend(added.map(|reason| (Rank::of(Urgency::Doubt), reason)));
         let answers = self.answers();
         let alike = answers.values().filter_map(ChangedAnswers::of_one_for_all);
-        let alike: Vec<String> = alike.collect();
-        let is_one_for_all = !alike.is_empty();
-        reasons.extend(alike.into_iter().map(|text| {
+        let alike = alike.map(|text| (ReasonCode::OneForAll, text));
+        let varying = answers.values().filter_map(ChangedAnswers::of_less_steady);
+        let varying = varying.map(|text| (ReasonCode::LessSteady, text));
+        let doubted: Vec<(ReasonCode, String)> = alike.chain(varying).collect();
+        let is_doubted = !doubted.is_empty();
+        reasons.extend(doubted.into_iter().map(|(code, text)| {
             let reason = Reason {
-                code: ReasonCode::OneForAll,
+                code,
                 effect: Some(Effect::Warn),
                 metric: None,
                 text,
@@ -142,7 +145,7 @@ impl Assembly<'_> {
             verdict: match () {
                 () if broke || is_other => Word::Regression,
                 () if only_failures => gated.iter().copied().fold(Word::Unmeasured, Word::max),
-                () if is_one_for_all => Word::Inconclusive.max(worst(&gated)),
+                () if is_doubted => Word::Inconclusive.max(worst(&gated)),
                 () => worst(&gated),
             },
             passed: reasons

@@ -11,7 +11,7 @@ use super::{CasePair, CellPair, CellPairs, GUARD, Measured, MetricPair, Presence
 use kelvin_base::digest::Digest;
 use kelvin_record::{CaseValue, Cell, ComparedItem, Direction, Metric, Range, probe_of};
 
-/// Pairs one metric; none if neither side has it.
+/// Pairs one metric; none if neither side has it, or if a restricted run left out every case that has it.
 pub(super) fn metric<'a>(
     id: &str,
     base: &Measured<'a>,
@@ -35,6 +35,10 @@ pub(super) fn metric<'a>(
         sides: (base, head),
     };
     let names = names(&both);
+    let mut sides_with_cases = [sides.0, sides.1].into_iter().flatten();
+    if names.is_empty() && sides_with_cases.any(|side| !side.per_case.is_empty()) {
+        return None;
+    }
     let coverage = both.coverage(&names);
     let mut items = [head, base].into_iter();
     let nouns = items.find_map(|side| Some(side.items.get(probe_of(id))?.nouns.clone()));

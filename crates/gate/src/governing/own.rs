@@ -15,11 +15,18 @@ const CHANCE: f64 = 0.05;
 /// Two means of numbers differ if they are at least this many standard errors apart.
 const APART: f64 = 3.3;
 
+/// The distance from what chance makes, in standard errors, at which the answers of the head vary more than those of the
+/// base: chance alone is as far once in two hundred times.
+const LESS_STEADY: f64 = 2.58;
+
 /// With fewer items, one answer to nearly all of them may be right.
 const LEAST_ITEMS: usize = 5;
 
 /// A pipeline with fewer answers classifies, and one class for a whole suite may be right.
 const LEAST_ANSWERS: usize = 3;
+
+/// With as many items, not even a classifier gives all of them one class.
+const MANY_ITEMS: usize = 10;
 
 /// One answer that the head gives to nearly all items, which the base answers differently.
 pub struct OneAnswer<'p> {
@@ -118,7 +125,8 @@ impl<'p> OwnAnswers<'p> {
     }
 
     /// The answer that at least nine of ten items usually get on the head, if the base has at least three answers, and
-    /// gives none of them to more than half of the items. Only items count whose answers no label, judge or check looks
+    /// gives none of them to more than half of the items; or the answer of all of ten or more, if the base gives none to
+    /// more than three quarters. Only items count whose answers no label, judge or check looks
     /// at: of the others it is known whether the answer is right. Where the answers were different, one for all shows
     /// without a label that the head no longer looks at its input: it refuses, or hands on the error of a provider.
     pub fn one_answer(&self) -> Option<OneAnswer<'p>> {
@@ -128,10 +136,13 @@ impl<'p> OwnAnswers<'p> {
         let (base, head): (Vec<_>, Vec<_>) = both.unzip();
         let (of_base, most_of_base, _) = counted(&base)?;
         let (_, items, answer) = counted(&head)?;
-        let is_one = head.len() >= LEAST_ITEMS
-            && 10 * items >= 9 * head.len()
+        let all = head.len();
+        let is_nearly_all = all >= LEAST_ITEMS
+            && 10 * items >= 9 * all
             && of_base >= LEAST_ANSWERS
-            && 2 * most_of_base <= base.len();
+            && 2 * most_of_base <= all;
+        let is_all = all >= MANY_ITEMS && items == all && 4 * most_of_base <= 3 * all;
+        let is_one = is_nearly_all || is_all;
         is_one.then(|| OneAnswer {
             answer: answer.shown(),
             items,
@@ -150,6 +161,37 @@ impl<'p> OwnAnswers<'p> {
             varied.1 += usize::from(head.any(|one| Some(one) != usual));
         }
         varied
+    }
+
+    /// How many items vary on the head and not on the base, where the answers to the unchanged items vary more on the
+    /// head than chance explains. Each item by itself: how many of its answers that differ from its usual one should
+    /// be of the head if the runs of both sides were exchanged at random (Mantel and Haenszel, Journal of the National
+    /// Cancer Institute 22, 1959).
+    pub fn less_steady(&self) -> Option<usize> {
+        let (mut excess, mut variance, mut turned) = (-0.5, 0.0, 0_usize);
+        let mut all = 0_usize;
+        for (_, item) in self.answered().filter(|(at, _)| !self.is_changed[*at]) {
+            let (base, head) = (&item.itself.0, &item.itself.1);
+            let Some(usual) = Answer::usual(base.iter().chain(head).flatten()) else {
+                continue;
+            };
+            let counted = |side: &[Option<Answer>]| {
+                let answers: Vec<&Answer> = side.iter().flatten().collect();
+                let others = answers.iter().filter(|one| **one != usual).count();
+                (answers.len(), others)
+            };
+            let ((n, was), (m, is)) = (counted(base), counted(head));
+            all += 1;
+            turned += usize::from(was == 0 && is > 0);
+            let (others, runs) = ((was + is) as f64, (n + m) as f64);
+            if n == 0 || m == 0 || runs < 2.0 {
+                continue;
+            }
+            excess += is as f64 - others * m as f64 / runs;
+            variance += (n * m) as f64 * others * (runs - others) / (runs * runs * (runs - 1.0));
+        }
+        let is_more = excess > LESS_STEADY * f64::sqrt(variance) && 10 * turned > all;
+        is_more.then_some(turned)
     }
 
     /// Whether every item has at most one answer on each side.
@@ -391,7 +433,8 @@ mod tests {
         assert_eq!(refused(3, 18, true), Some((18, 3)));
         // Some are answered as before, it classifies, a label judges it, or the base answers so too.
         assert_eq!(refused(20, 17, true), None);
-        assert_eq!(refused(2, 20, true), None);
+        assert_eq!(refused(2, 19, true), None);
+        assert_eq!(refused(2, 20, true), Some((20, 2)));
         assert_eq!(refused(20, 20, false), None);
         assert_eq!(refused(20, 0, true), None);
     }
@@ -405,6 +448,29 @@ mod tests {
         let pairs = pairs(1, 24, 0.15, 3, 0);
         let (base, head) = OwnAnswers::of(&pairs, false).varied();
         assert!(base > 3 && head > 3, "{base} {head}");
+    }
+
+    /// In how many of 400 worlds of 16 items the head, run so many times, is said to vary more than a base of five runs.
+    fn less_steady(of_base: f64, noise: f64, of_head: usize) -> usize {
+        let worlds = (0..400).filter(|seed| {
+            let mut pairs = turned(*seed, 16, (of_base, noise), of_head, 0);
+            let again = turned(*seed + 1_000, 16, (of_base, noise), of_head, 0);
+            for (item, more) in pairs.items.iter_mut().zip(again.items) {
+                item.itself.0.extend(more.itself.0.into_iter().take(2));
+            }
+            OwnAnswers::of(&pairs, false).less_steady().is_some()
+        });
+        worlds.count()
+    }
+
+    #[test]
+    fn a_head_that_varies_where_the_base_does_not_is_seen_and_the_same_noise_is_not() {
+        for (noise, of_head) in [(0.05, 1), (0.05, 3), (0.15, 3), (0.15, 8), (0.3, 8)] {
+            let wrong = less_steady(noise, noise, of_head);
+            assert!(wrong <= 8, "{noise} {of_head}: {wrong} of 400");
+        }
+        let found = [0.08, 0.15].map(|noise| less_steady(0.0, noise, 5));
+        assert!(found[0] >= 200 && found[1] >= 380, "{found:?}");
     }
 
     #[test]

@@ -68,7 +68,8 @@ pub(super) fn open(
     }
 }
 
-/// The same answers with each stray answer of the head replaced by its answer to a case, and the strays of each type.
+/// The same answers with each stray answer of the head replaced by its answer to a case, where the base gave no stray
+/// answer, and the strays of each type.
 /// None if there are no strays, or if answers repeat the evidence, so that exchanges lead to new answers on the base as
 /// well.
 fn without(pairs: &AnswerPairs) -> Option<(AnswerPairs, Vec<Option<Strays>>)> {
@@ -81,14 +82,16 @@ fn without(pairs: &AnswerPairs) -> Option<(AnswerPairs, Vec<Option<Strays>>)> {
     let mut known: BTreeSet<String> = pairs.items.iter().flat_map(own).collect();
     let swaps = || pairs.items.iter().flat_map(|item| &item.swaps);
     let of_base: Vec<Vec<String>> = swaps().map(|swap| texts(&[&swap.answers.0])).collect();
-    let is_new = |answers: &&Vec<String>| answers.iter().any(|text| !known.contains(text));
-    let new = of_base.iter().filter(is_new).count();
+    let is_new = |answers: &Vec<String>| answers.iter().any(|text| !known.contains(text));
+    let was_new: Vec<bool> = of_base.iter().map(is_new).collect();
+    let new = was_new.iter().filter(|new| **new).count();
     if new as f64 > MOST_NEW * of_base.len() as f64 {
         return None;
     }
     known.extend(of_base.into_iter().flatten());
     let mut strays: Vec<Option<Strays>> = vec![None; pairs.types.len()];
     let mut without = pairs.clone();
+    let mut was_new = was_new.into_iter();
     for item in &mut without.items {
         let own = item
             .itself
@@ -99,6 +102,11 @@ fn without(pairs: &AnswerPairs) -> Option<(AnswerPairs, Vec<Option<Strays>>)> {
             .next()
             .cloned();
         for swap in &mut item.swaps {
+            // Where the answer of the base was one that no case has, another such answer is nothing new: a combination
+            // of words stays one where a word is renamed.
+            if was_new.next() == Some(true) {
+                continue;
+            }
             let is_stray = |answer: &Option<Answer>| {
                 let text = answer.as_ref().map(Answer::to_string);
                 text.filter(|text| !known.contains(text))

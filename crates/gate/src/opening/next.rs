@@ -1,6 +1,7 @@
 //! The next step for a reader.
 
 use crate::Judgement;
+use crate::answers::ChangedAnswers;
 use crate::approval::{Approval, State};
 use crate::changes::CaseChange;
 use crate::differences::Difference;
@@ -36,6 +37,10 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             "Read what the pipeline answers now: no metric looks at what these answers say. If one answer for all {all} \
              is right, labels that say so let this pass.",
         )),
+        (Word::Inconclusive, _) if verdict.tells(ReasonCode::LessSteady) => Phrase::text(
+            "Look for what makes the pipeline answer the same input in different ways: on the base it does not. A new \
+             temperature, an order that is left to chance or a call that fails now and then can do that.",
+        ),
         (Word::Pass, _) if verdict.is_thin() => Phrase::text(
             format!("So many inputs changed that a drop may hide behind them: change {all} and pipeline one after the other."),
         ),
@@ -66,7 +71,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             "Fix what is named above, then run the job again: until the base can be asked, nobody knows \
              whether this change made anything worse. ",
         )
-        .name("baseline: {unreachable: warn}")
+        .setting("baseline: {unreachable: warn}")
         .and(" would let such a run pass."),
         (Word::Unmeasured, worst) => {
             let mut dropped = verdict
@@ -113,9 +118,9 @@ fn may_have_broken(verdict: &Verdict, broken: &BrokenCase) -> Phrase {
     Phrase::text(format!("Look at {item} "))
         .name(&broken.case)
         .and(format!(": it may have broken, and a mean over all {items} hides one. Where the same input always gets the same answer, "))
-        .name("gate: {deterministic: true}")
+        .setting("gate: {deterministic: true}")
         .and(" decides; else ")
-        .name("baseline: {repeats: 5}")
+        .setting("baseline: {repeats: 5}")
         .and(" tells what is usual on the base.")
 }
 
@@ -243,7 +248,7 @@ fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
             .and(" Where ")
             .name(id)
             .and(" only has another name now, give it that of the base; where it is meant to go, gate it no more: ")
-            .name(format!("gate: {{metrics: {{{id}: {{policy: info}}}}}}"))
+            .setting(format!("gate: {{metrics: {{{id}: {{policy: info}}}}}}"))
             .and(".");
     }
     let share = most_missing(verdict);
@@ -259,7 +264,7 @@ fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
                 " Where {items} were only renamed, give them the names of the base: they are compared by name. Where they \
                  are meant to go, allow for it in this change: "
             ))
-            .name(format!("gate: {{max_missing: {share}}}"))
+            .setting(format!("gate: {{max_missing: {share}}}"))
             .and("."),
         false => begun,
     }
@@ -310,10 +315,20 @@ fn fine(judgement: &Judgement) -> Phrase {
             "Look at the figures that are new: the base has none to compare them with.",
         );
     }
+    if verdict.answers.values().any(ChangedAnswers::began_to_vary) {
+        return Phrase::text(format!(
+            "Look at why some {items} are answered in different ways from run to run: on the base none is.",
+        ));
+    }
     if verdict.tells(ReasonCode::UncalibratedJudge) {
         return Phrase::text("Put the judge on trial once, with ")
-            .name("kelvin calibrate")
+            .setting("kelvin calibrate --report kelvin/report.json")
             .and(".");
+    }
+    if verdict.tells(ReasonCode::UndecidedJudge) {
+        return Phrase::text("Put the judge on trial with more answers than its last trial had: ")
+            .setting("kelvin calibrate --answers FILE")
+            .and(" takes them from a file, with a report of more items it takes them from there.");
     }
     // Where most cases are answered too unsteadily, a lack of cases is not what hides a loss.
     let is_noise = |metric: &&MetricVerdict| {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use minijinja::HtmlEscape;
 
-use crate::{Phrase, PhrasePart, safe};
+use crate::{Phrase, PhrasePart, SETTING, safe};
 
 /// The maximum width of an untrusted text in a sentence, in columns.
 pub(super) const FOREIGN: usize = 200;
@@ -27,11 +27,15 @@ pub(super) fn say(to: &mut String, phrase: &Phrase) {
                 text(to, said);
                 continue;
             }
-            PhrasePart::Name => "code",
+            PhrasePart::Name | PhrasePart::Setting => "code",
             PhrasePart::Quote => "q",
         };
+        let most = match part {
+            PhrasePart::Setting => SETTING,
+            _ => FOREIGN,
+        };
         let _ = write!(to, "<{tag}>");
-        text(to, &safe::cut(said, FOREIGN));
+        text(to, &safe::cut(said, most));
         let _ = write!(to, "</{tag}>");
     }
 }

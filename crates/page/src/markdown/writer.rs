@@ -1,7 +1,7 @@
 //! Lines of Markdown: our own text unchanged, everything else through [`safe`].
 
 use crate::safe;
-use crate::{Phrase, PhrasePart, counted};
+use crate::{Phrase, PhrasePart, SETTING, counted};
 
 /// The maximum width of a name or a value, in columns.
 const NAME: usize = 60;
@@ -22,6 +22,7 @@ pub(super) fn quote(text: &str) -> String {
 pub(super) fn phrase(phrase: &Phrase) -> String {
     phrase.show(|part, text| match part {
         PhrasePart::Quote => quote(text),
+        PhrasePart::Setting => safe::code(text, SETTING),
         PhrasePart::Name | PhrasePart::Text => name(text),
     })
 }

@@ -83,10 +83,19 @@ pub fn fenced(text: &str, most: usize) -> String {
     format!("{fence}text\n{}\n{fence}\n", shown.join("\n"))
 }
 
-/// Removes mentions and hidden marks, even for programs that read the source.
+/// Removes mentions and hidden marks, even for programs that read the source. An `@` behind a letter or a digit begins no
+/// mention, and is left as it is, so that a name such as `ndcg@10` can be copied.
 fn inert(text: &str) -> String {
-    text.replace('@', &format!("@{APART_IN_CODE}"))
-        .replace("<!--", &format!("<!{APART_IN_CODE}--"))
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    for c in text.chars() {
+        out.push(c);
+        if c == '@' && !before.is_alphanumeric() {
+            out.push(APART_IN_CODE);
+        }
+        before = c;
+    }
+    out.replace("<!--", &format!("<!{APART_IN_CODE}--"))
 }
 
 fn is_number(text: &str) -> bool {

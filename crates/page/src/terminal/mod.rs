@@ -4,7 +4,7 @@ mod screen;
 
 use super::{
     Breakdown, Chapter, ComparisonPage, DISCLAIMER, Estimate, FigureTable, NoticeCount, Phrase,
-    PhrasePart, RunPage, Signal, Tone, band, capitalized, counted, safe,
+    PhrasePart, RunPage, SETTING, Signal, Tone, band, capitalized, counted, safe,
 };
 use kelvin_base::notice::Code;
 use screen::{Ink, Screen};
@@ -357,6 +357,7 @@ fn path(folder: &str) -> String {
 fn plain(phrase: &Phrase) -> String {
     phrase.show(|part, text| match part {
         PhrasePart::Quote => safe::cut(text, 160),
+        PhrasePart::Setting => format!("`{}`", safe::cut(text, SETTING)),
         PhrasePart::Name | PhrasePart::Text => format!("`{}`", safe::cut(text, 40)),
     })
 }

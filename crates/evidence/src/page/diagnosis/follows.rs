@@ -160,6 +160,15 @@ pub(super) fn ignored(run: &EvidenceRun<'_>) -> Vec<Weighted> {
                 swaps.moved,
                 counted(swaps.samples, "swap")
             ))
+        } else if swaps.moved > 0 && by_itself.is_unknown() {
+            let text = Phrase::of_name(name).and(format!(
+                " decides in few cases, unless noise moved it: {} of {} moved the decision; ",
+                swaps.moved,
+                counted(swaps.samples, "swap")
+            ));
+            let text = text.name(MEASURE_NOISE).and(" would tell");
+            found.push(Weighted::new(Tone::Caution, 0.6, text));
+            continue;
         } else {
             still.push((name, swaps));
             continue;

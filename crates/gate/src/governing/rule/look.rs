@@ -223,10 +223,14 @@ fn classes(
     (base, head): (&SuiteSide<u32>, &SuiteSide<u32>),
     rules: &SuiteRules<'_>,
 ) -> (Vec<TypeFigures>, WholeSuite) {
-    let before = UsualAnswers::of(base);
+    let mut before = UsualAnswers::of(base);
     let mut after = UsualAnswers::of(head);
     if head.draws < 2 {
         after.at_least(&before);
+    }
+    if rules.is_exact {
+        before.as_seen();
+        after.as_seen();
     }
     let mut known: Vec<u32> = before
         .answers

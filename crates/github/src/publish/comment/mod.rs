@@ -238,6 +238,7 @@ fn shown(phrase: &Phrase, columns: usize) -> String {
     let columns = columns.min(60);
     phrase.show(|part, text| match part {
         PhrasePart::Quote => format!("*{}*", safe::markdown(text, columns)),
+        PhrasePart::Setting => safe::code(text, kelvin_page::SETTING),
         _ => safe::code(text, columns),
     })
 }

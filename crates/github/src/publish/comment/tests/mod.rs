@@ -148,6 +148,7 @@ fn answered_otherwise(kind: &str, name: &str) -> ChangedAnswers {
         new: 0,
         varied: 0,
         varied_on_base: 0,
+        less_steady: false,
         once: true,
         answers: vec![ChangedAnswer {
             item: name.to_owned(),
