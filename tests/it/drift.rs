@@ -49,7 +49,8 @@ fn merged(project: &Project, at: usize, script: &str) -> (Value, String) {
     git(project.root(), &["checkout", "--quiet", "main"]);
     git(project.root(), &["merge", "--quiet", "--ff-only", &name]);
     git(project.root(), &["push", "--quiet", "origin", "main"]);
-    save(project);
+    // The commit is the one that was judged, so its report is that of the base from now on.
+    project.kelvin(&["baseline", "save"]).expect(0);
     (judgement, said.stdout)
 }
 
