@@ -223,6 +223,13 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
+    /// Why the pipeline failed on an item, in the words of its first failed run and in one line; none if no run of the
+    /// item failed, or if the probe runs no pipeline. The words come from outside and may be harmful.
+    fn failure(&self, section: &dyn AnySection, item: &str) -> Option<String> {
+        let _ = (section, item);
+        None
+    }
+
     /// The answers of an item that became wrong from one section to the other, in a metric that dropped; none if the
     /// records do not show which ones.
     fn flip(

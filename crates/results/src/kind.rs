@@ -115,6 +115,10 @@ impl SectionKind for ResultsKind {
     }
 
     fn why(&self, section: &dyn AnySection, item: &str, _metric: &str) -> Option<String> {
+        self.failure(section, item)
+    }
+
+    fn failure(&self, section: &dyn AnySection, item: &str) -> Option<String> {
         let record = own(section).items.get(item)?;
         let mut errors = record
             .samples

@@ -7,6 +7,7 @@
 
 mod answers;
 mod asking;
+mod failures;
 mod tables;
 mod words;
 
@@ -134,6 +135,8 @@ pub(super) fn sections(publication: &Publication<'_>, lists: ListLimits) -> Vec<
             "the answers that went wrong",
             wrong_answers(judgement),
         ));
+        let failed = failures::of_judged(publication, judgement, lists.answers);
+        sections.push(section(3, "what failed", failed));
         let other = other_answers(judgement);
         sections.push(section(3, "the answers of both sides", other));
         sections.push(section(1, "what the figures need", caveats(judgement)));
@@ -160,6 +163,8 @@ pub(super) fn sections(publication: &Publication<'_>, lists: ListLimits) -> Vec<
         }
         sections.push(section(5, "what else differs", differences(judgement)));
     } else {
+        let failed = failures::of_measured(publication, lists.answers);
+        sections.push(section(3, "what failed", failed));
         sections.push(section(
             1,
             "the metrics",
