@@ -33,6 +33,10 @@ impl Kind for RetrievalKind {
         let settings: &RetrievalSettings = config
             .settings()
             .expect("a kind reads the items of a configuration that asks for it");
+        config.demand_file(&["retrieval", "golden"], &settings.golden, "golden set")?;
+        if let Some(corpus) = &settings.corpus {
+            config.demand_file(&["retrieval", "corpus"], corpus, "corpus")?;
+        }
         let mut corpus = match &settings.corpus {
             Some(corpus) => Some(Documents::load(&config.root.join(corpus))?),
             None => None,
