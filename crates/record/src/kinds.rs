@@ -230,6 +230,12 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
+    /// The ids of the items that the run has skipped on purpose, as it says itself, and that therefore have no record.
+    fn skipped(&self, section: &dyn AnySection) -> BTreeSet<String> {
+        let _ = section;
+        BTreeSet::new()
+    }
+
     /// The answers of an item that became wrong from one section to the other, in a metric that dropped; none if the
     /// records do not show which ones.
     fn flip(

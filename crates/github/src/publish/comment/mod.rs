@@ -151,7 +151,11 @@ pub(super) fn sections(publication: &Publication<'_>, lists: ListLimits) -> Vec<
             let page = comparison.page()?;
             Some(section(7, page.items, markdown::render_comparison(&page)))
         }));
-        sections.push(section(7, "the cases", cases(judgement, lists.cases)));
+        sections.push(section(
+            7,
+            "the cases",
+            cases(publication, judgement, lists.cases),
+        ));
         let answers = answers::answers(publication, judgement, lists.answers);
         sections.push(section(8, "the answers", answers));
         for excerpt in publication.excerpts.iter().take(lists.excerpts) {
