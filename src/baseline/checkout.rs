@@ -61,15 +61,7 @@ pub(crate) fn checkout(
         .with_context(|| format!("failed to fetch the files of {}", super::short(commit)))?;
     let files = into.join("files");
     std::fs::create_dir(&files).context("failed to make a temporary folder")?;
-    let mut how = CheckoutBuilder::new();
-    how.target_dir(&files)
-        .force()
-        .recreate_missing(true)
-        .update_index(false)
-        .disable_filters(form == CheckoutForm::AsStored);
-    repo.checkout_tree(tree.as_object(), Some(&mut how))
-        .with_context(|| format!("failed to check out {}", super::short(commit)))?;
-    link(repo, &tree, commit, &files)
+    write(repo, &tree, commit, (&files, form))
         .with_context(|| format!("failed to check out {}", super::short(commit)))?;
     Ok(CommitFiles {
         root: files.join(below),
@@ -77,22 +69,56 @@ pub(crate) fn checkout(
     })
 }
 
-/// Makes a repository of the files, with the commit checked out and the objects of another repository.
-fn link(repo: &Repository, tree: &Tree<'_>, commit: Oid, files: &Path) -> anyhow::Result<()> {
+/// Makes a repository in an empty folder, with the commit checked out and the objects of another repository.
+///
+/// The new repository writes the files, because libgit2 compares what it writes with the commit that is checked out: from
+/// the repository of the change, a file of the base that the change has replaced by a link, or a folder by a file, would
+/// be written as what the change made of it.
+fn write(
+    repo: &Repository,
+    tree: &Tree<'_>,
+    commit: Oid,
+    (files, form): (&Path, CheckoutForm),
+) -> anyhow::Result<()> {
     let own = Repository::init(files, repo.object_format())?;
     let objects = repo.commondir().join("objects").canonicalize()?;
     let alternates = own.path().join("objects/info/alternates");
     let mut line = objects.into_os_string().into_encoded_bytes();
     line.push(b'\n');
     std::fs::write(alternates, line)?;
+    let attributes = repo.commondir().join("info/attributes");
+    if attributes.is_file() {
+        std::fs::create_dir_all(own.path().join("info"))?;
+        std::fs::copy(attributes, own.path().join("info/attributes"))?;
+    }
     // The repository is opened again, so that libgit2 finds the objects of the other one.
     let own = git2::Repository::open(files)?;
+    let (theirs, mut ours) = (repo.config()?.snapshot()?, own.config()?);
+    for key in FORM_OF_FILES {
+        if let Ok(value) = theirs.get_string(key) {
+            ours.set_str(key, &value)?;
+        }
+    }
     own.set_head_detached(commit)?;
     let mut index = own.index()?;
     index.read_tree(&own.find_tree(tree.id())?)?;
     index.write()?;
+    let mut how = CheckoutBuilder::new();
+    how.force()
+        .recreate_missing(true)
+        .update_index(false)
+        .disable_filters(form == CheckoutForm::AsStored);
+    own.checkout_tree(&own.find_object(tree.id(), None)?, Some(&mut how))?;
     Ok(())
 }
+
+/// The settings of a repository that decide how its files are written.
+const FORM_OF_FILES: [&str; 4] = [
+    "core.autocrlf",
+    "core.eol",
+    "core.symlinks",
+    "core.attributesfile",
+];
 
 /// The first of some files that differs between git and the work tree: the file is outside the repository, ignored, new
 /// or changed.
@@ -195,10 +221,17 @@ pub(crate) fn demand_untouched(root: &Path) -> anyhow::Result<()> {
         .filter(|entry| entry.status().intersects(touched));
     let touched = touched.next();
     let name = touched.as_ref().and_then(|entry| entry.path().ok());
+    let is_of_another_type = touched
+        .as_ref()
+        .is_some_and(|entry| entry.status().contains(Status::WT_TYPECHANGE));
     ensure!(
         touched.is_none(),
-        "`{}`, a file of the base, was changed while it ran",
-        name.unwrap_or("?")
+        "`{}`, a file of the base, {} while it ran",
+        name.unwrap_or("?"),
+        match is_of_another_type {
+            true => "became something else, such as a link,",
+            false => "was changed",
+        }
     );
     Ok(())
 }

@@ -25,6 +25,7 @@ use kelvin_run::config::{Config, Overrides, hints};
 ///
 /// Fails like [`super::check`], or if the named baseline cannot be read.
 pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Result<Judged> {
+    write::forget_verdict(&request.out()?)?;
     if let Some(file) = &request.report {
         return finished::gate(request, file, observer);
     }

@@ -52,7 +52,7 @@ mod why;
 mod write;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::baseline::{Artifacts, Hint, Login};
@@ -125,6 +125,17 @@ impl CheckRequest {
             is_base: false,
             is_shared: false,
         }
+    }
+
+    /// The output folder, known before the configuration is read: an error in the configuration must not leave the
+    /// verdict of an earlier run there.
+    fn folder(&self) -> std::io::Result<PathBuf> {
+        if let Some(out) = &self.out {
+            return std::path::absolute(out);
+        }
+        let file = self.overrides.file.as_deref();
+        let file = std::path::absolute(file.unwrap_or(Path::new("kelvin.yaml")))?;
+        Ok(file.parent().unwrap_or(Path::new("/")).join("kelvin"))
     }
 
     /// The report in the form in which it is written: without known secrets and, if other people can read it, without
@@ -247,6 +258,17 @@ pub(crate) struct GateRequest {
 }
 
 impl GateRequest {
+    /// The folder of the verdict.
+    fn out(&self) -> std::io::Result<PathBuf> {
+        match (&self.report, &self.check.out) {
+            (Some(report), None) => {
+                let report = std::path::absolute(report)?;
+                Ok(report.parent().unwrap_or(Path::new("/")).to_path_buf())
+            }
+            _ => self.check.folder(),
+        }
+    }
+
     /// The gate of a check outside a workflow; it runs nothing again.
     pub(crate) fn new(check: CheckRequest) -> Self {
         Self {
@@ -309,6 +331,7 @@ pub(crate) fn check(
     observer: &dyn Observer,
     proceed: &dyn Fn(Forecast) -> bool,
 ) -> anyhow::Result<Checked> {
+    write::forget_verdict(&request.folder()?)?;
     stage::with(request, observer, |stage| {
         stage.measure(proceed)?;
         let report = request.written_report(stage.report(), stage.config)?;

@@ -9,7 +9,7 @@ use super::looking::{ComparisonEnding, Looking, unknown};
 use super::stored::StoredReports;
 use super::{
     BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, as_it_was, calibrated,
-    claims, compute, drift, measure, record, rules, stored, texts, why,
+    claims, compute, drift, measure, record, rules, stored, texts, why, write,
 };
 use crate::baseline;
 use crate::baseline::{Baseline, Remote, Search};
@@ -46,11 +46,11 @@ pub(super) fn written(
 
 /// Writes the verdict again if it has changed since it was written.
 pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<()> {
-    file::write_with(&checked.out.join("gate.json"), |file| {
+    file::write_with(&checked.out.join(write::JUDGEMENT), |file| {
         report::json::write_judgement(file, judgement)
     })?;
     file::write(
-        &checked.out.join("gate.md"),
+        &checked.out.join(write::JUDGEMENT_PAGE),
         comment::alone(&checked.report, judgement, &checked.out).as_bytes(),
     )
 }
@@ -460,6 +460,7 @@ fn weigh(
     let (mut verdict, reading) = readings.settle(verdict);
     // The edited cases are paired now, but still count as edits.
     verdict.turnover.extend(of_the_head.turnover.clone());
+    count_skipped((base, &head), &mut verdict);
     let aligned = align::align_by(base, &head, reading);
     verdict.warn_of_alignment(&aligned.comparisons);
     why::explain_reasons(&head, &mut verdict);
@@ -610,6 +611,20 @@ fn what<'r>(request: &'r GateRequest, commit: (&'r Repository, Oid)) -> WantedIt
 fn counted_once(side: ComparedSide, report: &Report) -> Option<Difference> {
     let cases = report.kept_count();
     (cases > 0).then_some(Difference::CountedOnce { side, cases })
+}
+
+/// Counts the items of the base that the head has no result for because its run skipped them, as it says itself. They
+/// are missing all the same, but nobody removed them.
+fn count_skipped((base, head): (&Report, &Report), verdict: &mut Verdict) {
+    for (kind, section) in head.probes.known() {
+        let before = base.probes.of(kind.name());
+        let turnover = verdict.turnover.get_mut(kind.name());
+        if let (Some(before), Some(turnover)) = (before, turnover) {
+            let skipped = kind.skipped(section);
+            let there = skipped.iter().filter(|id| before.item(id).is_some());
+            turnover.skipped = there.count().min(turnover.removed);
+        }
+    }
 }
 
 /// If the answers of a run depend on the order of its inputs, a comparison of its figures also compares orders. So the

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::{panic, thread};
 
+use anyhow::Context as _;
+
 use crate::baseline::Hint;
 use kelvin_base::digest::Digest;
 use kelvin_base::file;
@@ -48,6 +50,33 @@ impl<'j> JudgedPage<'j> {
         })
     }
 }
+
+/// Removes the verdict of an earlier run from an output folder, so that a run which ends without a verdict leaves none to
+/// be mistaken for its own. The report of the earlier run stays: it says itself which commit it has measured.
+///
+/// # Errors
+///
+/// Fails if a file cannot be removed.
+pub(super) fn forget_verdict(out: &Path) -> anyhow::Result<()> {
+    // In a folder that this program did not make, a file of this name belongs to somebody else.
+    let is_ours =
+        fs::symlink_metadata(out.join(file::OUTPUT_MARK)).is_ok_and(|data| data.is_file());
+    for name in [JUDGEMENT, JUDGEMENT_PAGE] {
+        let path = out.join(name);
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|data| data.is_file());
+        if is_ours && is_file {
+            fs::remove_file(&path)
+                .with_context(|| format!("failed to remove the old `{}`", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The verdict, in the output folder.
+pub(super) const JUDGEMENT: &str = "gate.json";
+
+/// The verdict for people, in the output folder.
+pub(super) const JUDGEMENT_PAGE: &str = "gate.md";
 
 /// Writes every file of the report. The run report comes last, so that it exists only when all others do. If the report
 /// was judged, its HTML page begins with the verdict.

@@ -612,3 +612,37 @@ fn a_base_that_was_asked_for_and_is_nowhere_is_refused_before_anything_is_run() 
         json!("baseline_unreachable")
     );
 }
+
+#[test]
+fn the_page_says_what_the_failing_cases_said_and_an_error_leaves_no_verdict_of_an_earlier_run() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    let broken = format!(
+        "if cmp -s \"$1\" cases/birch.md; then echo \"KeyError: '<b>due</b> | @team'\" >&2; exit 7; fi\n{GROUNDED}"
+    );
+    branch(&project, "broken", &broken);
+    let said = project.kelvin(&["gate"]).expect(3);
+    assert_eq!(verdict(&project, &said)["passed"], json!(false));
+    let page = project.read("kelvin/gate.md");
+    insta::assert_snapshot!(lines_with(&page, &["failed run said", "KeyError"]), @r#"
+    | case | what its first failed run said |
+    | `birch` | it ended with exit code 7: KeyError: '&lt;b&gt;due&lt;/b&gt; &#124; @&#8203;team' |
+    "#);
+    // Whoever shows the verdict after an error of the configuration would show that of the earlier run.
+    let report = project.read("kelvin/report.json");
+    let configuration = project.read("kelvin.yaml");
+    project.write("kelvin.yaml", &format!("{configuration}cased: cases\n"));
+    for command in [&["gate"][..], &["check"]] {
+        fs::write(project.path("kelvin/gate.md"), "old").expect("written");
+        fs::write(project.path("kelvin/gate.json"), "{}").expect("written");
+        project.kelvin(command).expect(1);
+        assert!(!project.path("kelvin/gate.md").exists(), "{command:?}");
+        assert!(!project.path("kelvin/gate.json").exists(), "{command:?}");
+    }
+    assert_eq!(project.read("kelvin/report.json"), report);
+    // A folder that kelvin did not make is left alone.
+    project.write("mine/gate.md", "mine");
+    project.kelvin(&["gate", "--out", "mine"]).expect(1);
+    assert_eq!(project.read("mine/gate.md"), "mine");
+}

@@ -737,3 +737,36 @@ fn other_names_for_an_output_do_not_hide_a_worse_search() {
     assert_eq!(judgement["verdict"], json!("regression"), "{}", said.stdout);
     assert_eq!(judgement["reasons"][0]["code"], json!("measured_as_base"));
 }
+
+#[test]
+fn a_golden_set_that_is_not_there_is_told_with_its_key_its_line_and_what_is_there() {
+    let project = Project::new("");
+    project.write(
+        "sets/golden.yaml",
+        "- {id: a, query: what is due?, expected_doc_ids: [fees]}\n",
+    );
+    let told = |golden: &str| {
+        let text =
+            format!("retrieval: {{run: 'sh ask.sh {{input}} {{output}}', golden: {golden}}}\n");
+        project.write("kelvin.yaml", &text);
+        project.kelvin(&["check", "--no-history"]).expect(1).stderr
+    };
+    insta::assert_snapshot!(told("sets/goldn.yaml"), @r#"
+    error: the golden set `sets/goldn.yaml` is missing
+     --> kelvin.yaml:1:56
+      |
+    1 | retrieval: {run: 'sh ask.sh {input} {output}', golden: sets/goldn.yaml}
+      |                                                        ^^^^^^^^^^^^^^^
+      |
+      = help: `retrieval.golden` names it, relative to the folder of the configuration; did you mean `sets/golden.yaml`?
+    "#);
+    insta::assert_snapshot!(told("golden.yaml"), @r#"
+    error: the golden set `golden.yaml` is missing
+     --> kelvin.yaml:1:56
+      |
+    1 | retrieval: {run: 'sh ask.sh {input} {output}', golden: golden.yaml}
+      |                                                        ^^^^^^^^^^^
+      |
+      = help: `retrieval.golden` names it, relative to the folder of the configuration; its folder has no other file with that ending
+    "#);
+}

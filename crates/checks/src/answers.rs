@@ -11,6 +11,7 @@ use kelvin_record::{Answer, AnsweredItem, KeptText, SectionAnswers};
 pub(super) fn section_answers(section: &ChecksSection) -> SectionAnswers<'_> {
     let items = section.items.iter();
     SectionAnswers {
+        are_endings: true,
         types: Vec::new(),
         items: items.map(|(id, one)| (id.as_str(), item(one))).collect(),
     }
@@ -38,29 +39,43 @@ fn answer(run: &ScenarioRun) -> Option<Answer> {
         let these = checks.filter(|(_, check)| check.outcome == wanted);
         these.map(|(name, _)| name.as_str()).collect()
     };
+    // The first word is a part of the key, which stays as it is when the words for people change.
     let not_passed = [
-        ("failed", of(Outcome::Failed)),
-        ("not known", of(Outcome::Error)),
-        ("does not apply", of(Outcome::Skipped)),
+        (
+            "failed",
+            ["fails the check", "fails the checks"],
+            of(Outcome::Failed),
+        ),
+        (
+            "not known",
+            ["cannot be judged by", "cannot be judged by"],
+            of(Outcome::Error),
+        ),
+        (
+            "does not apply",
+            ["is not asked by", "is not asked by"],
+            of(Outcome::Skipped),
+        ),
     ];
     let is_forbidden = !run.forbidden.is_empty();
     let mut key = Fields::of("kelvin/checks/left/v1").field("forbidden", [u8::from(is_forbidden)]);
     let mut text = Vec::new();
-    for (word, names) in not_passed.iter().filter(|(_, names)| !names.is_empty()) {
+    for (word, [one, many], names) in not_passed.iter().filter(|(.., names)| !names.is_empty()) {
         key = names.iter().fold(key, |key, name| key.field(word, name));
-        text.push(format!("{word}: {}", names.join(", ")));
+        let verb = if names.len() == 1 { one } else { many };
+        text.push(format!("{verb} {}", names.join(", ")));
     }
     if is_forbidden {
-        text.push("did what is forbidden".to_owned());
+        text.push("does what is forbidden".to_owned());
     }
     let passed = of(Outcome::Passed).len();
     let all = passed == run.checks.len();
     match (passed, all) {
         (0, false) => {}
-        (1, true) => text.push("passed the one check".to_owned()),
-        (passed, true) => text.push(format!("passed all {passed} checks")),
-        (1, false) => text.push("passed 1 check".to_owned()),
-        (passed, false) => text.push(format!("passed {passed} checks")),
+        (1, true) => text.push("passes its one check".to_owned()),
+        (passed, true) => text.push(format!("passes all {passed} checks")),
+        (1, false) => text.push("passes 1 check".to_owned()),
+        (passed, false) => text.push(format!("passes {passed} checks")),
     }
     Some(Answer::Kept(KeptText {
         text: text.join("; ").into(),
@@ -103,11 +118,11 @@ mod tests {
         use Outcome::{Error, Failed, Passed, Skipped};
         let left = |checks: &[(&str, Outcome)]| answer(&run(checks)).expect("it came to its end");
         let fine = left(&[("a", Passed), ("b", Passed)]);
-        assert_eq!(fine.to_string(), "passed all 2 checks");
+        assert_eq!(fine.to_string(), "passes all 2 checks");
         // Another invariant that holds makes no scenario another one.
         assert_eq!(fine, left(&[("a", Passed), ("b", Passed), ("c", Passed)]));
         let failed = left(&[("a", Failed), ("b", Passed), ("c", Error), ("d", Skipped)]);
-        insta::assert_snapshot!(failed.to_string(), @"failed: a; not known: c; does not apply: d; passed 1 check");
+        insta::assert_snapshot!(failed.to_string(), @"fails the check a; cannot be judged by c; is not asked by d; passes 1 check");
         for other in [
             left(&[("a", Passed), ("b", Failed)]),
             left(&[("a", Error), ("b", Passed)]),
@@ -124,7 +139,7 @@ mod tests {
         let mut forbidden = run(&[("a", Passed)]);
         forbidden.forbidden.push("it wrote `x`".to_owned());
         let said = answer(&forbidden).expect("it came to its end");
-        insta::assert_snapshot!(said.to_string(), @"did what is forbidden; passed the one check");
+        insta::assert_snapshot!(said.to_string(), @"does what is forbidden; passes its one check");
         assert_ne!(said, left(&[("a", Passed)]));
         let mut broken = run(&[]);
         broken.failure = Some(Box::new(Failure::new(FailureKind::Exit(1), "it ended")));

@@ -20,7 +20,7 @@ use super::{ChecksKind, answers, measure, page, scoring};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::{Code, Notice};
-use kelvin_page::Chapter;
+use kelvin_page::{Chapter, in_one_line};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging, RepeatedItems};
 use kelvin_record::{
     AnySection, CheckSaid, Ending, Findings, Forecast, JsonFields, Listing, Metric, RunView,
@@ -210,6 +210,12 @@ impl SectionKind for ChecksKind {
 
     fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
         page::why(own(section), item, metric)
+    }
+
+    fn failure(&self, section: &dyn AnySection, item: &str) -> Option<String> {
+        let runs = &own(section).items.get(item)?.runs;
+        let mut failures = runs.iter().filter_map(|run| run.failure.as_deref());
+        Some(in_one_line(failures.next()?))
     }
 
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {

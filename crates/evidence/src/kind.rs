@@ -15,7 +15,7 @@ use super::labels_edited::{self, EditedLabels};
 use super::page::{self, EvidenceRun, Expectations};
 use super::section::{EvidenceSection, findings};
 use crate::CaseRecord;
-use kelvin_page::{Chapter, ItemPage, PartView};
+use kelvin_page::{Chapter, ItemPage, PartView, in_one_line};
 use kelvin_probe::{Items, Kind};
 use kelvin_record::{
     AlignedSections, AnySection, Ending, Findings, Flip, ItemComparison, RunView, SectionAnswers,
@@ -187,6 +187,16 @@ impl SectionKind for EvidenceKind {
         let section: &EvidenceSection = section.as_any().downcast_ref()?;
         let scorer = judge::stored(&section.basis.scorer, &section.basis.levels)?;
         labelled::why((&section.basis, &*scorer), section.items.get(item)?, metric)
+    }
+
+    fn failure(&self, section: &dyn AnySection, item: &str) -> Option<String> {
+        let case = own(section).items.get(item)?;
+        let itself = case.baseline.iter().chain(&case.replays);
+        let variants = case.variants.iter().flat_map(|variant| &variant.samples);
+        let mut failures = itself
+            .chain(variants)
+            .filter_map(|one| one.failure.as_ref());
+        Some(in_one_line(failures.next()?))
     }
 
     fn align(

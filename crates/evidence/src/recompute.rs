@@ -104,25 +104,7 @@ fn too_many_unscored(
 
 fn notices(cases: &BTreeMap<String, CaseRecord>, settings: &Settings<'_>) -> Vec<Notice> {
     let mut notices: Vec<Notice> = labelled::notice(settings, cases).into_iter().collect();
-    let failed: Vec<&str> = cases
-        .iter()
-        .filter(|(_, case)| case.baseline.first().is_some_and(|s| s.failure.is_some()))
-        .map(|(name, _)| name.as_str())
-        .collect();
-    if !failed.is_empty() {
-        notices.push(
-            Notice::new(
-                Code::own("baseline_failed"),
-                format!(
-                    "the baseline failed in {} of {} cases, which are in no score: {}",
-                    failed.len(),
-                    cases.len(),
-                    failed.join(", ")
-                ),
-            )
-            .counts(cases.len(), cases.len() - failed.len()),
-        );
-    }
+    notices.extend(baseline_failed(cases, settings));
     if settings.ending == Ending::Interrupted {
         notices.push(Notice::new(
             Code::Interrupted,
@@ -131,6 +113,54 @@ fn notices(cases: &BTreeMap<String, CaseRecord>, settings: &Settings<'_>) -> Vec
         ));
     }
     notices
+}
+
+/// The cases whose unperturbed input failed. What they count in depends on whether another repeat of them succeeded,
+/// and on whether answers are compared with labels, where a failure is a wrong answer.
+fn baseline_failed(
+    cases: &BTreeMap<String, CaseRecord>,
+    settings: &Settings<'_>,
+) -> Option<Notice> {
+    let first_failed = |case: &CaseRecord| {
+        case.baseline
+            .first()
+            .is_some_and(|one| one.failure.is_some())
+    };
+    let failed = cases.iter().filter(|(_, case)| first_failed(case));
+    let (answered, failed): (Vec<_>, Vec<_>) =
+        failed.partition(|(_, case)| case.baseline.iter().any(|one| one.failure.is_none()));
+    let names = |cases: &[(&String, &CaseRecord)]| -> String {
+        let names: Vec<&str> = cases.iter().map(|(name, _)| name.as_str()).collect();
+        names.join(", ")
+    };
+    let is_labelled = |(_, case): &(&String, &CaseRecord)| case.expected.is_some();
+    let in_scores = match labelled::is_measured(settings, cases) && failed.iter().any(is_labelled) {
+        true => "which count as wrong beside their labels and are in no other score",
+        false => "which are in no score",
+    };
+    let (all, count) = (cases.len(), failed.len());
+    let text = match (failed.is_empty(), answered.is_empty()) {
+        (true, true) => return None,
+        (false, true) => {
+            format!(
+                "the baseline failed in {count} of {all} cases, {in_scores}: {}",
+                names(&failed)
+            )
+        }
+        (true, false) => format!(
+            "the first baseline run failed in {} of {all} cases, whose scores rest on their other runs: {}",
+            answered.len(),
+            names(&answered)
+        ),
+        (false, false) => format!(
+            "the baseline failed in {count} of {all} cases, {in_scores}: {}; in {} more its first run alone failed: {}",
+            names(&failed),
+            answered.len(),
+            names(&answered)
+        ),
+    };
+    let succeeded = all - count - answered.len();
+    Some(Notice::new(Code::own("baseline_failed"), text).counts(all, succeeded))
 }
 
 #[cfg(test)]
@@ -230,6 +260,31 @@ mod tests {
 
         let bare = recompute(cases(), &settings(&basis, None));
         assert_eq!(bare.metrics["evidence.invariance"].value, None);
+    }
+
+    #[test]
+    fn a_failed_baseline_is_told_to_count_where_it_counts() {
+        use kelvin_base::failure::{Failure, FailureKind};
+        let failed = || Sample {
+            failure: Some(Box::new(Failure::new(FailureKind::Exit(1), "it ended"))),
+            ..Sample::default()
+        };
+        let scorer = judge::chosen_scorer(&judge::Choice::default());
+        let basis = Basis::default();
+        let told = |baseline: Vec<Sample>, expected: Option<&str>| {
+            let mut cases = cases();
+            let case = cases.get_mut("one").expect("there");
+            case.baseline = baseline;
+            case.expected = expected.map(str::to_owned);
+            let found = recompute(cases, &settings(&basis, Some(&*scorer)));
+            let mut notices = found.notices.into_iter();
+            let notice = notices.find(|notice| notice.code == Code::own("baseline_failed"));
+            notice.map(|notice| notice.text).unwrap_or_default()
+        };
+        insta::assert_snapshot!(told(vec![failed(), failed()], None), @"the baseline failed in 1 of 1 cases, which are in no score: one");
+        insta::assert_snapshot!(told(vec![failed(), failed()], Some("a")), @"the baseline failed in 1 of 1 cases, which count as wrong beside their labels and are in no other score: one");
+        insta::assert_snapshot!(told(vec![failed(), answer("a")], None), @"the first baseline run failed in 1 of 1 cases, whose scores rest on their other runs: one");
+        assert_eq!(told(vec![answer("a"), failed()], None), "");
     }
 
     #[test]

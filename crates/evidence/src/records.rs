@@ -202,7 +202,7 @@ fn failure_notices(
             notices.push(
                 Notice::new(
                     Code::VariantsFailed,
-                    format!("{failed} of {made} invocations failed and are in no score"),
+                    format!("{failed} of {made} invocations failed and have no answer to compare"),
                 )
                 .case(name)
                 .kind(kind)

@@ -40,6 +40,9 @@ pub struct ChangedAnswers {
     pub item: String,
     /// What several of the items are called.
     pub items: String,
+    /// Whether the texts say how an item ended, such as which of its conditions hold, and not what was answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub are_endings: bool,
     /// How many items have an answer on both sides, and usually get the answer of the base.
     pub same: usize,
     /// How many items usually get another answer than on the base, and noise does not explain it.
@@ -177,6 +180,7 @@ impl ChangedAnswers {
         Some(Self {
             item: pairs.nouns.item.to_string(),
             items: pairs.nouns.items.to_string(),
+            are_endings: pairs.are_endings,
             same: of - changed.len(),
             other: changed.len(),
             gone,
@@ -214,7 +218,7 @@ impl ChangedAnswers {
         let edited = self.edited.len();
         let edited = (edited > 0).then(|| {
             let noun = self.noun(edited);
-            format!("{edited} edited {noun} {} answered otherwise", are(edited))
+            format!("{edited} edited {noun} {}", self.otherwise(edited))
         });
         let told: Vec<String> = self.of_unchanged().into_iter().chain(edited).collect();
         (!told.is_empty()).then(|| told.join(", "))
@@ -231,14 +235,21 @@ impl ChangedAnswers {
         let other = (self.other > 0).then(|| {
             let noun = self.noun(of);
             format!(
-                "{} of {of} {noun} {} answered otherwise",
+                "{} of {of} {noun} {}",
                 self.other,
-                are(self.other)
+                self.otherwise(self.other)
             )
         });
         let gone = (self.gone > 0).then(|| {
             let noun = self.noun(self.gone);
-            format!("{} {noun} {} answered no more", self.gone, are(self.gone))
+            match self.are_endings {
+                true => format!(
+                    "{} {noun} {} to no end any more",
+                    self.gone,
+                    come(self.gone)
+                ),
+                false => format!("{} {noun} {} answered no more", self.gone, are(self.gone)),
+            }
         });
         let told: Vec<String> = other.into_iter().chain(gone).collect();
         (!told.is_empty()).then(|| told.join(", "))
@@ -258,7 +269,7 @@ impl ChangedAnswers {
     /// A sentence that answers vary from run to run, if this is the only thing to report.
     fn noise(&self) -> Option<String> {
         let (of, noun) = (self.same + self.other, self.noun(self.same + self.other));
-        let are = if self.varied == 1 { "is" } else { "are" };
+        let otherwise = self.otherwise(self.varied);
         let as_base = match self.varied_on_base {
             0 => String::new(),
             1 => ", as 1 is on the base".to_owned(),
@@ -268,10 +279,20 @@ impl ChangedAnswers {
         (self.varied > 0).then(|| {
             let more = if self.other > 0 { "more " } else { "" };
             format!(
-                "{} {more}of {of} {noun} {are} answered otherwise in some runs{as_base}",
+                "{} {more}of {of} {noun} {otherwise} in some runs{as_base}",
                 self.varied
             )
         })
+    }
+
+    /// The verb for items whose answer differs from that of the base.
+    const fn otherwise(&self, count: usize) -> &'static str {
+        match (self.are_endings, count) {
+            (true, 1) => "ends otherwise",
+            (true, _) => "end otherwise",
+            (false, 1) => "is answered otherwise",
+            (false, _) => "are answered otherwise",
+        }
     }
 
     fn noun(&self, count: usize) -> &str {
@@ -291,10 +312,14 @@ impl ChangedAnswers {
         let told = Phrase::of_name(&first.item).and(edit);
         // A withheld answer is stored as a digest, and two digests only show that the answers differ.
         let told = match is_withheld(&first.head) || is_withheld(&first.base) {
-            true => told.and(" is answered otherwise"),
+            true => told.and(format!(" {}", self.otherwise(1))),
             false => {
                 let (was, is) = beside_each_other(&first.base, &first.head);
                 let (was, is) = from_difference(&was, &is, IN_A_SENTENCE);
+                if self.are_endings {
+                    let told = told.and(" now ").quote(is).and(", on the base ");
+                    return Some(self.and_more(told.quote(was), count - 1));
+                }
                 let told = told.and(" is answered ").quote(is);
                 told.and(" instead of ").quote(was)
             }
@@ -308,7 +333,10 @@ impl ChangedAnswers {
 
     /// The first item that has no answer any more, in a sentence without its full stop; none if there is no such item.
     pub fn lead_of_gone(&self) -> Option<Phrase> {
-        let told = Phrase::of_name(self.gone_items.first()?).and(" is answered no more");
+        let told = Phrase::of_name(self.gone_items.first()?).and(match self.are_endings {
+            true => " comes to no end any more",
+            false => " is answered no more",
+        });
         Some(self.and_more(told, self.gone - 1))
     }
 
@@ -336,11 +364,17 @@ impl ChangedAnswers {
                     .and(" it answers the edited one too."),
             );
         };
-        let look = Phrase::text(format!(
-            "Look whether the other answers are right, first that of {} ",
-            self.item
-        ));
+        let look = Phrase::text(match self.are_endings {
+            true => format!("Look first at {} ", self.item),
+            false => format!(
+                "Look whether the other answers are right, first that of {} ",
+                self.item
+            ),
+        });
         let look = look.name(&first.item).and(".");
+        if self.are_endings {
+            return Some(look);
+        }
         Some(match &first.expected {
             Some(_) => look,
             None if is_judged => look,
@@ -352,9 +386,11 @@ impl ChangedAnswers {
     pub fn list(&self) -> Option<AnswerList> {
         let title = self.sentence();
         let once = (self.once && self.other > 0).then(|| {
-            "Each side has answered once, so that nothing tells a change from the noise of the pipeline; `repeats: 3` would, \
-             where kelvin runs it"
-                .to_owned()
+            format!(
+                "Each side has {} once, so that nothing tells a change from the noise of the pipeline; `repeats: 3` would, \
+                 where kelvin runs it",
+                if self.are_endings { "run" } else { "answered" }
+            )
         });
         let notes: Vec<String> = self.noise().into_iter().chain(once).collect();
         if title.is_none() && notes.is_empty() {
@@ -387,6 +423,10 @@ impl ChangedAnswers {
 
 const fn are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
+}
+
+const fn come(count: usize) -> &'static str {
+    if count == 1 { "comes" } else { "come" }
 }
 
 impl ChangedAnswer {

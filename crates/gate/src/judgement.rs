@@ -437,6 +437,7 @@ fn as_on_the_base(id: &str, metric: &Metric, policy: &Policy) -> MetricVerdict {
         coverage: CellCounts::default(),
         unpaired: false,
         is_thin: false,
+        cannot_rerun: metric.cannot_rerun,
         is_at_worst: false,
         swaps: None,
         drivers: Vec::new(),

@@ -240,7 +240,7 @@ impl<'a> Gate<'a> {
         let metrics = comparison.metrics.iter();
         let gated: Vec<_> = metrics
             .filter(|(id, metric)| self.policy.attention(id, metric) == Attention::Gate)
-            .filter(|(_, metric)| metric.presence == Presence::Both)
+            .filter(|(_, metric)| metric.presence == Presence::Both && !metric.cannot_rerun)
             .map(|(_, metric)| metric)
             .collect();
         missing::rerun(&gated)
@@ -349,6 +349,9 @@ impl<'a> Gate<'a> {
         }
         for (id, seen) in self.unpaired(comparison) {
             let metric = &comparison.metrics[id.as_str()];
+            if metric.cannot_rerun {
+                continue;
+            }
             if self.policy.attention(&id, metric) == Attention::Gate && seen.is_beyond() {
                 cases.extend(seen.moved(runs));
             }
@@ -463,7 +466,7 @@ impl<'a> Gate<'a> {
                 if is_lacking && !pair.is_failure_rate {
                     continue;
                 }
-                let may_rerun = self.means.head_runs > 1 && !regressed;
+                let may_rerun = self.means.head_runs > 1 && !regressed && !pair.cannot_rerun;
                 let found = together.copied();
                 let found = found.unwrap_or_else(|| guard.judge(case, may_rerun));
                 let (certain, bad, runs) = match found {

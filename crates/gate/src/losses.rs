@@ -73,12 +73,18 @@ pub(super) fn edits(turnover: &Turnover) -> Option<String> {
         base,
         edited,
         removed,
+        skipped,
         added,
     } = turnover;
-    let (base, edited, removed, added) = (*base, *edited, *removed, *added);
+    let (base, edited, added) = (*base, *edited, *added);
+    let (skipped, removed) = (*skipped, removed.saturating_sub(*skipped));
     let were = |count: usize| if count == 1 { "was" } else { "were" };
     let mut parts = Vec::new();
-    for (count, what) in [(edited, "edited"), (removed, "removed")] {
+    for (count, what) in [
+        (edited, "edited"),
+        (removed, "removed"),
+        (skipped, "skipped"),
+    ] {
         match (count, parts.is_empty()) {
             (0, _) => {}
             (count, true) => {

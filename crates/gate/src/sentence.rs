@@ -2,10 +2,11 @@
 //! drop is.
 
 use super::governing::TypeDecision;
-use super::look::{BoundsSource, Look, UPPER_CONFIDENCE};
+use super::look::{BoundsSource, GUARD, Look, UPPER_CONFIDENCE};
 use super::looks::LooksEnding;
 use super::policy::{Effect, OnSuspected, Rule};
 use super::verdict::{BrokenCase, Cause, MetricVerdict};
+use kelvin_base::stats;
 use kelvin_page::display;
 use kelvin_page::safe;
 use kelvin_record::{Direction, Nouns};
@@ -174,10 +175,17 @@ impl Subject<'_> {
                 Direction::Higher => "drop",
                 Direction::Lower => "rise",
             };
-            format!(
-                "; this suite can show a {worse} of {} or more",
-                display(least)
-            )
+            // Without noise, the limit itself is allowed. A single case that breaks is told whatever the mean does.
+            match least <= self.verdict.max_drop + GUARD {
+                true => format!(
+                    "; its mean can show a {worse} of more than {}",
+                    display(least)
+                ),
+                false => format!(
+                    "; its mean can show a {worse} of {} or more",
+                    display(least)
+                ),
+            }
         });
         format!("{}{bound}{power}", self.movement())
     }
@@ -210,6 +218,10 @@ impl Subject<'_> {
             (OnSuspected::Auto, None) => {
                 "; without re-runs the limit alone decides (`on_suspected: auto`); \
                  set `deterministic: true` if nothing varies"
+            }
+            (OnSuspected::Auto, Some(LooksEnding::CannotRerun)) => {
+                "; without re-runs the limit alone decides (`on_suspected: auto`); several repeats in what that step \
+                 leaves, a command that the gate can start, or `deterministic: true` if nothing varies, would decide more"
             }
             (OnSuspected::Auto, Some(LooksEnding::NoBudget)) => {
                 "; without re-runs the limit alone decides (`on_suspected: auto`); a larger `budget` would decide more"
@@ -352,6 +364,9 @@ fn after(ending: LooksEnding, look: &Look, verdict: &MetricVerdict, nouns: &Noun
     match ending {
         LooksEnding::Decided => String::new(),
         LooksEnding::NoRerun => format!("; no {item} was run again"),
+        LooksEnding::CannotRerun => {
+            "; an earlier step has left its values, and nothing here can make them again".to_owned()
+        }
         LooksEnding::RerunBefore => {
             format!("; it stayed open when the run had run doubtful {items} again")
         }
@@ -368,24 +383,69 @@ fn after(ending: LooksEnding, look: &Look, verdict: &MetricVerdict, nouns: &Noun
              {repeats: 5}`, or `baseline: {compute: true}`, would decide more"
                 .to_owned()
         }
-        LooksEnding::StillOpen => match times_to_decide(look, verdict.max_drop) {
-            Some(times) => format!("; about {times} times as many runs would decide"),
-            None => format!("; more {items} would decide it, more runs would hardly help"),
-        },
+        LooksEnding::StillOpen => still_open(look, verdict.max_drop, nouns),
     }
 }
 
-/// The factor by which the number of runs would have to grow so that the open bound decides, if drop and noise are as
-/// they seem: the error shrinks with the square root of the number of runs. None if the number is impractical.
-fn times_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
-    const MOST: f64 = 10.0;
-    let short = if look.drop > max_drop {
-        (look.drop - look.lower?) / look.drop
+/// What would decide a metric that is open after all re-runs, if drop and noise are as they seem. The noise of a mean
+/// shrinks with more runs as it does with more cases, so that neither is advised where so many would be needed of the
+/// one that as many would be needed of the other.
+fn still_open(look: &Look, max_drop: f64, nouns: &Nouns) -> String {
+    let Nouns { items, .. } = nouns;
+    let (is_beyond, most) = (look.drop > max_drop, MOST_TIMES);
+    let room = if is_beyond {
+        look.drop
     } else {
-        (look.upper? - look.drop) / (max_drop - look.drop)
+        max_drop - look.drop
     };
-    let times = (short * short).ceil();
-    (times.is_finite() && times > 1.0 && times <= MOST).then_some(times as u32)
+    if room <= GUARD {
+        return format!(
+            "; it lies at the limit itself, where neither more runs nor more {items} decide"
+        );
+    }
+    // The differences between single cases are known from all their runs: only more cases reduce this noise.
+    let is_between_cases = look.basis == BoundsSource::Cases;
+    let what = if is_between_cases { items } else { "runs" };
+    match times_to_decide(look, is_beyond, room) {
+        Some(1) => String::new(),
+        Some(times) => format!("; about {times} times as many {what} would decide"),
+        None if look.fixed.sqrt() >= room => {
+            "; the reports of the base differ from each other by more than their own noise, which no further run of the \
+             change takes away"
+                .to_owned()
+        }
+        None if is_between_cases => {
+            format!("; more than {most} times as many {items} would be needed to decide")
+        }
+        None => format!(
+            "; it is so {} that more than {most} times as many runs, or as many {items}, would be needed to decide",
+            match is_beyond {
+                true => "small next to its noise",
+                false => "close to the limit, next to its noise,",
+            },
+        ),
+    }
+}
+
+/// Beyond this factor nobody is advised to make more runs.
+const MOST_TIMES: u32 = 10;
+
+/// The factor by which the number of runs would have to grow so that the open bound decides, if drop and noise are as
+/// they seem: the error shrinks with the square root of the number of runs, and with more runs the error itself is
+/// known better. None if the factor is larger than [`MOST_TIMES`].
+fn times_to_decide(look: &Look, is_beyond: bool, room: f64) -> Option<u32> {
+    let alpha = match is_beyond {
+        true if look.alpha > 0.0 => look.alpha,
+        // The look could use no alpha, so that there is no bound which more runs would move.
+        true => return Some(1),
+        false => 1.0 - UPPER_CONFIDENCE,
+    };
+    let of_runs = (look.error * look.error - look.fixed).max(0.0);
+    (1..=MOST_TIMES).find(|times| {
+        let times = f64::from(*times);
+        let error = (look.fixed + of_runs / times).sqrt();
+        stats::t_upper_quantile(alpha, look.freedom * times) * error < room
+    })
 }
 
 /// The cases that broke in a metric, or those that may have broken. `of_failures`: whether the metric counts missing
@@ -483,5 +543,96 @@ pub(super) fn percent(share: f64) -> String {
         format!("{:.0} %", tenths / 10.0)
     } else {
         format!("{:.1} %", tenths / 10.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::look::{self, LookOutcome, LookSettings, Noise, PairedCase, PairedCell};
+    use kelvin_base::digest::Digest;
+    use kelvin_base::draw::Draw;
+
+    const LIMIT: f64 = 0.05;
+
+    /// Cases of which each run fails with a known chance, on the head more often by a known drop.
+    fn drawn(
+        seed: u64,
+        (cases, runs): (usize, usize),
+        (chance, drop): (f64, f64),
+    ) -> Vec<PairedCase> {
+        let side = |at: usize, name: &str, chance: f64| -> Vec<Option<f64>> {
+            let key = format!("{seed}/{at}/{name}");
+            let mut draw = Draw::of(Digest::of(key.as_bytes()));
+            let draws = (0..runs).map(|_| Some(f64::from(u8::from(draw.unit() < chance))));
+            draws.collect()
+        };
+        let case = |at: usize| PairedCase {
+            cells: vec![PairedCell {
+                base: side(at, "base", chance).into(),
+                head: side(at, "head", chance + drop).into(),
+            }],
+            weight: 1.0,
+            ..PairedCase::default()
+        };
+        (0..cases).map(case).collect()
+    }
+
+    fn seen(cases: &[PairedCase]) -> Look {
+        let settings = LookSettings {
+            max_drop: LIMIT,
+            widest: 1.0,
+            alpha: 0.012,
+            gated: 1,
+            noise: Noise::Repeats,
+            max_missing: 0.1,
+        };
+        look::look(cases, &settings).expect("it was measured")
+    }
+
+    /// Of many suites of this size the one whose drop is closest to the true one: the advice supposes that drop and noise
+    /// are as they seem.
+    fn typical(size: (usize, usize), (chance, drop): (f64, f64)) -> Look {
+        let suites = (0..200).map(|seed| seen(&drawn(seed, size, (chance, drop))));
+        let off = |look: &Look| (look.drop - drop).abs();
+        let typical = suites.min_by(|one, other| off(one).total_cmp(&off(other)));
+        typical.expect("there are suites")
+    }
+
+    fn is_open(size: (usize, usize), world: (f64, f64)) -> bool {
+        typical(size, world).outcome == LookOutcome::Inconclusive
+    }
+
+    fn advice(size: (usize, usize), world: (f64, f64)) -> String {
+        assert!(is_open(size, world), "{:?}", typical(size, world));
+        let nouns = Nouns::from(("case", "cases"));
+        still_open(&typical(size, world), LIMIT, &nouns)
+    }
+
+    #[test]
+    fn what_is_said_to_decide_does_decide_and_what_is_said_not_to_does_not() {
+        // A clear drop that three runs of twelve cases do not show.
+        let clear = (0.1, 0.2);
+        insta::assert_snapshot!(advice((12, 3), clear), @"; about 2 times as many runs would decide");
+        assert!(!is_open((12, 6), clear));
+        // With two runs of each side the error itself is hardly known, and some more runs tell it.
+        insta::assert_snapshot!(advice((4, 2), (0.0, 0.5)), @"; about 2 times as many runs would decide");
+        assert!(!is_open((4, 4), (0.0, 0.5)));
+        // A drop at the limit: ten times as many runs do not tell on which side it is, nor do ten times as many cases.
+        let close = (0.2, 0.045);
+        insta::assert_snapshot!(advice((40, 3), close), @"; it is so close to the limit, next to its noise, that more than 10 times as many runs, or as many cases, would be needed to decide");
+        assert!(is_open((40, 30), close) && is_open((400, 3), close));
+        // A drop that is beyond the limit, and little beside its noise.
+        let small = (0.4, 0.06);
+        insta::assert_snapshot!(advice((12, 3), small), @"; it is so small next to its noise that more than 10 times as many runs, or as many cases, would be needed to decide");
+        assert!(is_open((12, 30), small) && is_open((120, 3), small));
+    }
+
+    #[test]
+    fn a_drop_at_the_limit_itself_is_decided_by_nothing() {
+        let mut look = typical((12, 3), (0.1, 0.2));
+        look.drop = LIMIT;
+        let told = still_open(&look, LIMIT, &Nouns::from(("case", "cases")));
+        insta::assert_snapshot!(told, @"; it lies at the limit itself, where neither more runs nor more cases decide");
     }
 }

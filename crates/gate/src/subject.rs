@@ -32,6 +32,7 @@ pub(super) fn gated_metric(
         widest: metric.range.width(),
         is_failure_rate: metric.is_failure_rate,
         by_rank: metric.by_rank,
+        cannot_rerun: metric.cannot_rerun,
         exact_at: metric.exact_at,
     }
 }

@@ -66,6 +66,28 @@ pub enum Word {
     PendingApproval,
 }
 
+/// What a gated metric does to the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consequence {
+    /// Nothing: it passes.
+    Passes,
+    /// It is a warning, and the job passes as far as this metric is concerned.
+    Warns,
+    /// It fails the job.
+    Fails,
+}
+
+impl Consequence {
+    /// The mark before a word in a table.
+    pub const fn mark(self) -> &'static str {
+        match self {
+            Self::Passes => "✅ ",
+            Self::Warns => "⚠️ ",
+            Self::Fails => "❌ ",
+        }
+    }
+}
+
 /// The verdict on one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricVerdict {
@@ -119,6 +141,9 @@ pub struct MetricVerdict {
     /// Whether so many inputs changed that the pairs alone are not enough for a conclusion.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_thin: bool,
+    /// Whether the head's values were read from what an earlier step has left, so that no re-run can add to them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cannot_rerun: bool,
     /// Whether every value of this gated metric is the worst possible one on both sides, so that nothing can be lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_at_worst: bool,
@@ -511,6 +536,23 @@ impl Verdict {
     pub fn leading(&self) -> Option<&Reason> {
         let mut reasons = self.reasons.iter();
         reasons.find(|reason| reason.effect.is_some() && reason.metric.is_some())
+    }
+
+    /// What a gated metric does to the job; none for a metric that is not gated.
+    pub fn consequence(&self, id: &str) -> Option<Consequence> {
+        let metric = self.metrics.get(id)?;
+        if metric.policy != Attention::Gate {
+            return None;
+        }
+        let own = self.reasons.iter();
+        let own = own.filter(|reason| reason.metric.as_deref() == Some(id));
+        let effect = own.filter_map(|reason| reason.effect).min();
+        Some(match (metric.verdict.is_fine(), effect) {
+            (true, _) => Consequence::Passes,
+            (false, _) if self.passed => Consequence::Warns,
+            (false, Some(Effect::Warn)) => Consequence::Warns,
+            (false, _) => Consequence::Fails,
+        })
     }
 
     /// The reasons for a page, each with its effect. Reasons that say the same of several metrics become one, which

@@ -20,7 +20,7 @@ use super::{GradingKind, GradingSettings, base, ledger, page, planted};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::{Code, Notice};
-use kelvin_page::{AnswersView, Chapter};
+use kelvin_page::{AnswersView, Chapter, in_one_line};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging};
 use kelvin_record::Shard;
 use kelvin_record::{
@@ -143,6 +143,14 @@ impl SectionKind for GradingKind {
 
     fn answers(&self, section: &dyn AnySection, item: &str) -> Option<AnswersView> {
         page::answers(own(section), item)
+    }
+
+    fn failure(&self, section: &dyn AnySection, item: &str) -> Option<String> {
+        let samples = &own(section).items.get(item)?.samples;
+        let mut failures = samples
+            .iter()
+            .filter_map(|sample| sample.candidate.failure.as_deref());
+        Some(in_one_line(failures.next()?))
     }
 
     fn answered<'a>(

@@ -153,6 +153,7 @@ pub(super) fn answered(section: &GradingSection) -> SectionAnswers<'_> {
         (id.as_str(), item)
     });
     SectionAnswers {
+        are_endings: false,
         types: Vec::new(),
         items: items.collect(),
     }

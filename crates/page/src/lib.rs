@@ -30,7 +30,7 @@ pub use document::{
     ItemList, RunPage, Signal, Spread,
 };
 pub use estimate::{BANDS, Estimate, band, brief, display};
-pub use notices::{FailedInvocation, NoticeCount, label};
+pub use notices::{FailedInvocation, NoticeCount, in_one_line, label};
 pub use opening::{ANSWERS, AnswerList, AnswerRow, FlippedAnswer, HitsBeside, Opening, RankedRow};
 pub use words::{
     Phrase, PhrasePart, SETTING, Statement, Tone, capitalized, counted, duration, listed,

@@ -24,8 +24,22 @@ pub struct FailedInvocation<'a> {
 impl FailedInvocation<'_> {
     /// The last line of its standard error, if there is one.
     pub fn last_line(&self) -> Option<String> {
-        let mut lines = self.failure.stderr.lines().rev().map(safe::line);
-        lines.find(|line| !line.is_empty())
+        last_line(self.failure)
+    }
+}
+
+fn last_line(failure: &Failure) -> Option<String> {
+    let mut lines = failure.stderr.lines().rev().map(safe::line);
+    lines.find(|line| !line.is_empty())
+}
+
+/// A failure in one line: its message, and the last line of its standard error. The words come from outside.
+pub fn in_one_line(failure: &Failure) -> String {
+    let message = safe::line(&failure.message);
+    // The last printed line of a worker often repeats its error message.
+    match last_line(failure).filter(|line| !message.contains(line)) {
+        Some(line) => format!("{message}: {line}"),
+        None => message,
     }
 }
 

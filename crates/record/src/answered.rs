@@ -13,6 +13,8 @@ use kelvin_base::digest::Digest;
 /// The answers of one section.
 #[derive(Clone, Debug, Default)]
 pub struct SectionAnswers<'a> {
+    /// Whether the texts say how an item ended, such as which of its conditions hold, and not what was answered.
+    pub are_endings: bool,
     /// The declared types of evidence, each with its gated metric; empty if no evidence is exchanged.
     pub types: Vec<(&'a str, String)>,
     /// The items by name.
@@ -74,6 +76,9 @@ pub enum Answer {
     Text(String),
     /// A text of which only the beginning may be kept; two answers are equal if their digests are.
     Kept(KeptText),
+    /// A text that stands for an answer where the pipeline gives none of its own, such as its first hits. It is compared
+    /// as a text.
+    StandIn(String),
     /// The JSON null. If no unchanged item has this answer, it counts as a missing answer.
     Null,
 }
@@ -83,7 +88,7 @@ impl Answer {
     pub fn key(&self) -> Cow<'_, str> {
         match self {
             Self::Number(number) => Cow::Owned(number.to_string()),
-            Self::Text(text) => Cow::Borrowed(text),
+            Self::Text(text) | Self::StandIn(text) => Cow::Borrowed(text),
             Self::Kept(kept) => Cow::Owned(kept.digest.to_string()),
             Self::Null => Cow::Borrowed("null"),
         }
@@ -93,7 +98,7 @@ impl Answer {
     pub fn shown(&self) -> Cow<'_, str> {
         match self {
             Self::Number(number) => Cow::Owned(number.to_string()),
-            Self::Text(text) => Cow::Borrowed(text),
+            Self::Text(text) | Self::StandIn(text) => Cow::Borrowed(text),
             Self::Kept(kept) => kept.shown(),
             Self::Null => Cow::Borrowed("null"),
         }
@@ -118,7 +123,9 @@ impl PartialEq for Answer {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Number(one), Self::Number(other)) => one == other,
-            (Self::Text(one), Self::Text(other)) => one == other,
+            (Self::Text(one), Self::Text(other)) | (Self::StandIn(one), Self::StandIn(other)) => {
+                one == other
+            }
             (Self::Kept(one), Self::Kept(other)) => one.digest == other.digest,
             (Self::Null, Self::Null) => true,
             _ => false,

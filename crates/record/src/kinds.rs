@@ -223,6 +223,19 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
+    /// Why the pipeline failed on an item, in the words of its first failed run and in one line; none if no run of the
+    /// item failed, or if the probe runs no pipeline. The words come from outside and may be harmful.
+    fn failure(&self, section: &dyn AnySection, item: &str) -> Option<String> {
+        let _ = (section, item);
+        None
+    }
+
+    /// The ids of the items that the run has skipped on purpose, as it says itself, and that therefore have no record.
+    fn skipped(&self, section: &dyn AnySection) -> BTreeSet<String> {
+        let _ = section;
+        BTreeSet::new()
+    }
+
     /// The answers of an item that became wrong from one section to the other, in a metric that dropped; none if the
     /// records do not show which ones.
     fn flip(

@@ -106,7 +106,7 @@ pub struct Metric {
     pub display: String,
     /// How many samples it is the mean of.
     pub n: usize,
-    /// How many invocations failed and are in no score.
+    /// How many invocations failed, and so gave no answer.
     pub n_failed: usize,
     /// What the value counts.
     #[serde(default)]
@@ -140,6 +140,9 @@ pub struct Metric {
     /// broken, however little the mean changes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_declared: bool,
+    /// Whether its values were read from what an earlier step has left, so that this program cannot make them again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cannot_rerun: bool,
     /// The largest probability of chance at which a drop between single runs of both sides counts as a regression.
     /// Missing if the general rule of the gate for single runs applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -231,6 +234,7 @@ impl Metric {
             by_rank: false,
             is_failure_rate: false,
             is_declared: false,
+            cannot_rerun: false,
             exact_at: None,
             crosses: Crosses(false),
             poor_below: None,

@@ -46,6 +46,9 @@ pub struct SuiteChange {
     /// The cases that are worse in a gated metric, if every case was run once on each side.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worse_once: Vec<String>,
+    /// Whether the suite has no command, so that an earlier step has left its file.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_left_by_a_step: bool,
 }
 
 #[expect(
@@ -65,6 +68,7 @@ pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<Alig
         };
         let mut here = SuiteChange {
             nouns: nouns_of_tool(&of_base.tool),
+            is_left_by_a_step: of_head.is_left_by_a_step,
             ..SuiteChange::default()
         };
         for (_, case, before) in cases(base, suite) {
@@ -202,8 +206,16 @@ impl ItemComparison for ResultsChange {
             warn(
                 &change.worse_once,
                 "are worse, and each was run once on each side, so that nothing tells noise from a drop",
-                "have each case answered several times (`--repeat 3` or the like of the evaluator, else `repeats: 3`), or add a \
-                 `rerun`",
+                match change.is_left_by_a_step {
+                    true => {
+                        "have the step before answer each case several times (`--repeat 3` or the like of the evaluator), or \
+                         give the suite a `run`, so that kelvin can run it again"
+                    }
+                    false => {
+                        "have each case answered several times (`--repeat 3` or the like of the evaluator, else `repeats: \
+                         3`), or add a `rerun`"
+                    }
+                },
                 false,
             );
         }

@@ -63,6 +63,7 @@ fn figures_if(
             }
             figure.gated = metric.gated;
             figure.headline = metric.gated;
+            figure.cannot_rerun = basis.is_left_by_a_step;
             figure.exact_at = Some(NO_DOUBT);
             of_suite.push((name, figure));
         }

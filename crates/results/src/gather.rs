@@ -34,6 +34,9 @@ pub(super) struct SuiteRun {
     pub(super) metrics: BTreeMap<String, MetricBasis>,
     /// The cases by name.
     pub(super) cases: BTreeMap<String, ResultRecord>,
+    /// The cases that the evaluator says it has skipped, and that have no result.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) skipped: BTreeSet<String>,
     /// Remarks for a person on how the file was read.
     pub(super) notices: Vec<String>,
     /// How the evaluator ended, if its exit code was not 0.
@@ -98,7 +101,9 @@ pub(super) fn gather(
         });
         return Err(format!("no sample has a score{why}"));
     }
+    let is_skipped = |name: &String| !cases.contains_key(name);
     Ok(SuiteRun {
+        skipped: results.skipped.into_iter().filter(is_skipped).collect(),
         tool: results.tool,
         tool_version: results.tool_version,
         settings: settings(results.settings),

@@ -1,6 +1,6 @@
 //! Connects the results probe with the rest of the program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::change::{self, ResultsChange};
 use super::config::ResultsSettings;
 use super::figures::{self, PROBE};
 use super::measure::Suites;
-use super::record::{ResultsSection, answered, nouns, own};
+use super::record::{ResultsSection, answered, id, nouns, own};
 use super::{ResultsKind, foreign, page};
 use kelvin_page::Chapter;
 use kelvin_probe::{Items, Kind};
@@ -115,12 +115,25 @@ impl SectionKind for ResultsKind {
     }
 
     fn why(&self, section: &dyn AnySection, item: &str, _metric: &str) -> Option<String> {
+        self.failure(section, item)
+    }
+
+    fn failure(&self, section: &dyn AnySection, item: &str) -> Option<String> {
         let record = own(section).items.get(item)?;
         let mut errors = record
             .samples
             .iter()
             .filter_map(|sample| sample.error.as_ref());
         errors.next().map(|error| error.shown().into_owned())
+    }
+
+    fn skipped(&self, section: &dyn AnySection) -> BTreeSet<String> {
+        let suites = own(section).basis.suites.iter();
+        let ids = suites.flat_map(|(suite, basis)| {
+            let skipped = basis.skipped.iter();
+            skipped.map(move |case| id(suite, case))
+        });
+        ids.collect()
     }
 
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {

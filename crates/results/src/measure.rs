@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::config::{ResultsSettings, Suite};
@@ -196,6 +197,7 @@ impl Planned for PlannedSuites<'_> {
             wanted: wanted.as_ref(),
             runner,
             root: &self.0.config.root,
+            repeats: self.0.config.repeats,
             by_other_rules: self.0.config.other_rules().is_some(),
             flaky_since: flaky::since(
                 &self
@@ -225,6 +227,8 @@ struct BegunSuite<'a> {
     runner: &'a Runner<'a>,
     /// The folder of the configuration.
     root: &'a Path,
+    /// How often each suite is to be run.
+    repeats: NonZeroUsize,
     /// Whether the scoring of another checkout is used.
     by_other_rules: bool,
     /// Since when each flaky case is declared as flaky.
@@ -346,6 +350,7 @@ impl BegunSuite<'_> {
                 basis.tool.clone_from(&run.tool);
                 basis.tool_version.clone_from(&run.tool_version);
                 basis.settings.clone_from(&run.settings);
+                basis.skipped.clone_from(&run.skipped);
                 basis.metrics.clone_from(&run.metrics);
                 let mut runs = self.runs.iter().filter_map(|run| run.result.as_ref().ok());
                 basis.ended = runs.find_map(|run| run.ended.clone());
@@ -367,6 +372,14 @@ impl BegunSuite<'_> {
                 let text = format!("the suite `{name}`: {text}");
                 notices.push(Notice::new(Code::own("read_with_care"), text).minor());
             }
+        }
+        let wanted = self.repeats.get();
+        if self.suite.keys.run.is_none() && wanted > 1 {
+            let text = format!(
+                "the suite `{name}` is read once, not {wanted} times: it has no `run`, and the file of an earlier step \
+                 stays as it is. The repeats in that file are its repeats; a `run` lets kelvin repeat it"
+            );
+            notices.push(Notice::new(Code::own("read_once"), text));
         }
         let failed = self.runs.iter().filter(|run| run.result.is_err()).count();
         if failed > 0 && self.first().is_some() {

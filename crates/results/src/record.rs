@@ -53,6 +53,12 @@ pub struct SuiteBasis {
     /// Since when each flaky case is declared as flaky, as far as the history of the configuration shows it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flaky_since: BTreeMap<String, FlakySince>,
+    /// Whether the suite has no command, so that its file is what an earlier step has left.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_left_by_a_step: bool,
+    /// The cases that the evaluator says it has skipped.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub skipped: BTreeSet<String>,
     /// Whether only some of the cases were wanted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_part: bool,
@@ -93,6 +99,7 @@ impl SuiteBasis {
             max_missing: keys.max_missing,
             must_pass: keys.must_pass.clone(),
             flaky: keys.flaky.clone(),
+            is_left_by_a_step: keys.run.is_none(),
             ..Self::default()
         }
     }
@@ -269,6 +276,7 @@ pub(super) fn answered(section: &ResultsSection) -> SectionAnswers<'_> {
         (id.as_str(), item)
     });
     SectionAnswers {
+        are_endings: false,
         types: Vec::new(),
         items: items.collect(),
     }

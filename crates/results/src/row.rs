@@ -1,6 +1,6 @@
 //! The common result of all readers: one row for one sample of one case.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kelvin_base::digest::Digest;
 use kelvin_record::{Direction, KeptText};
@@ -66,6 +66,8 @@ pub struct Results {
     /// The values that identify the prompts, models and settings of the run. Differences are reported; they are never
     /// used as a key.
     pub settings: BTreeMap<String, String>,
+    /// The cases that the evaluator says it has skipped.
+    pub skipped: BTreeSet<String>,
     /// Remarks for a person on how the file was read.
     pub notices: Vec<String>,
 }

@@ -17,6 +17,7 @@ const HITS: usize = 3;
 pub(super) fn section_answers(section: &RetrievalSection) -> SectionAnswers<'_> {
     let items = section.items.iter();
     SectionAnswers {
+        are_endings: false,
         types: Vec::new(),
         items: items
             .map(|(id, query)| (id.as_str(), item(query)))
@@ -65,7 +66,7 @@ fn expected(labels: &Labels, has_text: bool) -> Option<String> {
 pub(super) fn answer(run: &Retrieved) -> Option<Answer> {
     run.ran().then(|| match &run.answer {
         Some(answer) => Answer::Kept(text(answer)),
-        None => Answer::Text(hits(run)),
+        None => Answer::StandIn(hits(run)),
     })
 }
 

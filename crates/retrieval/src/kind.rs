@@ -14,7 +14,7 @@ use super::page::{self, RetrievalRun};
 use super::record::{QueryRecord, RetrievalSection, StoredBasis};
 use super::{RetrievalKind, RetrievalSettings, answered, golden};
 use kelvin_base::notice::Notice;
-use kelvin_page::Chapter;
+use kelvin_page::{Chapter, in_one_line};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
 use kelvin_record::{
     AlignedSection, AlignedSections, AnySection, Findings, Forecast, ItemComparison, Listing,
@@ -33,6 +33,10 @@ impl Kind for RetrievalKind {
         let settings: &RetrievalSettings = config
             .settings()
             .expect("a kind reads the items of a configuration that asks for it");
+        config.demand_file(&["retrieval", "golden"], &settings.golden, "golden set")?;
+        if let Some(corpus) = &settings.corpus {
+            config.demand_file(&["retrieval", "corpus"], corpus, "corpus")?;
+        }
         let mut corpus = match &settings.corpus {
             Some(corpus) => Some(Documents::load(&config.root.join(corpus))?),
             None => None,
@@ -155,6 +159,13 @@ impl SectionKind for RetrievalKind {
             citations: section.basis.figures.citations,
             queries: &section.items,
         })
+    }
+
+    fn failure(&self, section: &dyn AnySection, item: &str) -> Option<String> {
+        let section = section.as_any().downcast_ref::<RetrievalSection>()?;
+        let runs = &section.items.get(item)?.runs;
+        let mut failures = runs.iter().filter_map(|run| run.failure.as_deref());
+        Some(in_one_line(failures.next()?))
     }
 
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {

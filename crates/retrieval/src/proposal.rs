@@ -98,6 +98,7 @@ pub fn first_question(config: &Config) -> anyhow::Result<FirstQuestion<'_>> {
     let settings: &RetrievalSettings = config
         .settings()
         .expect("a trial of a search has a configuration for one");
+    config.demand_file(&["retrieval", "golden"], &settings.golden, "golden set")?;
     let path = config.root.join(&settings.golden);
     let golden = golden::read(&path, &settings.golden_fields, None)?;
     let expects = |query: &&golden::GoldenQuery| {

@@ -310,7 +310,7 @@ fn rules_of_its_own_are_the_first_thing_that_is_said() {
     passes under rules that this change made; by the rules of the base [HASH] the verdict is regression: `grading.judge_score` fell from 1.0000 to 0.5000 over 24 prompts, by 0.5000 (the limit is 0.0500), and all repeats agreed; spread over many prompts, most in `p00`, `p02`, `p04`
     this change edits the gate: max_drop 0.05 → 0.9
     the judge `grading.judge` was never calibrated; `kelvin calibrate` tells how far its grades can be trusted
-    `grading.judge_score` fell from 1.0000 to 0.5000 over 24 prompts, by 0.5000 (the limit is 0.9000), at most 0.6376 with 90 % confidence; this suite can show a drop of 0.9894 or more
+    `grading.judge_score` fell from 1.0000 to 0.5000 over 24 prompts, by 0.5000 (the limit is 0.9000), at most 0.6376 with 90 % confidence; its mean can show a drop of 0.9894 or more
     `grading.failure_rate` did not change: every value is the same on both sides
     ");
 }

@@ -424,7 +424,7 @@ fn two_refused_answers_of_24_do_not_pass_and_nobody_is_accused_where_both_sides_
     `grading.judge_score` was judged without 2 of the 24 cells that the base has, in 2 prompts: `p03`, `p07`
     `grading.judge_score` has no value for 2 of 24, and the base has; at their worst the drop would be 0.0833
     the judge `grading.judge` was never calibrated; `kelvin calibrate` tells how far its grades can be trusted
-    `grading.failure_rate` stayed at 0.0000 over 24 prompts; this suite can show a rise of 0.0500 or more
+    `grading.failure_rate` stayed at 0.0000 over 24 prompts; its mean can show a rise of more than 0.0500
     ");
 
     // The base has the same two answers, and the same judge refuses them.

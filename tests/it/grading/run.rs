@@ -136,7 +136,7 @@ fn jdg_13_an_answer_that_fails_says_how_and_too_many_leave_the_score_unmeasured(
     let page = project.read("kelvin/report.md");
     insta::assert_snapshot!(lines_with(&page, &["## "]), @"
     ## Samples without a score (4)
-    ## 4 failed invocations, in no score
+    ## 4 failed invocations
     ");
     // As many may be without a score as the configuration allows.
     configure(&project, "  max_errors: 0.4\ntimeout_s: 1.5\njobs: 4\n");

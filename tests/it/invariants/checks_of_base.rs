@@ -136,6 +136,33 @@ invariants:
 }
 
 #[test]
+fn a_check_that_becomes_a_link_to_a_softer_one_is_judged_by_the_check_of_the_base() {
+    let (_remote, project) = checked();
+    let agent = GOOD.replace("good > b.txt", "bad > b.txt");
+    // A file that becomes a link, and a folder that does.
+    for (link, target) in [("checks/verify.sh", "softer.sh"), ("checks", "softer")] {
+        from_main(&project, "change");
+        project.write("agent.sh", &agent);
+        if link == "checks" {
+            git(project.root(), &["rm", "--quiet", "-r", "checks"]);
+            project.write("softer/verify.sh", "true\n");
+            project.write("softer/lib.sh", "true\n");
+            std::fs::remove_dir_all(project.path("checks")).ok();
+        } else {
+            project.write("checks/softer.sh", "true\n");
+            std::fs::remove_file(project.path(link)).expect("removed");
+        }
+        std::os::unix::fs::symlink(target, project.path(link)).expect("linked");
+        commit(&project, link);
+        let (said, judgement) = gate(&project);
+        assert_eq!(said.code, Some(3), "{link}: {}", judgement["reasons"]);
+        assert_eq!(judgement["verdict"], "regression", "{link}: {judgement}");
+        let first = &reasons(&judgement)[0];
+        assert_eq!(first["code"], "measured_as_base", "{link}: {first}");
+    }
+}
+
+#[test]
 fn scenarios_that_are_moved_are_no_edit_and_take_no_expectation_along() {
     let (_remote, project) = checked();
     let moved = |name: &str, agent: &str, scenarios: &str| {

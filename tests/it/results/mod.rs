@@ -532,3 +532,72 @@ fn what_cannot_be_gated_is_refused_with_what_to_write() {
       = help: it is quoted where it is put in: write `--filter {cases_regex}` or `--filter={cases_regex}`
     "#);
 }
+
+/// A file of JUnit of ten tests, of which some fail and some are skipped.
+fn junit(failing: &[&str], skipped: &[&str]) -> String {
+    let tests = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"].map(|name| {
+        let inner = match (failing.contains(&name), skipped.contains(&name)) {
+            (true, _) => "<failure message=\"assert 1 == 2\">assert</failure>",
+            (_, true) => "<skipped message=\"the service is away\"/>",
+            _ => "",
+        };
+        format!("<testcase classname=\"t\" name=\"test_{name}\">{inner}</testcase>")
+    });
+    format!(
+        "<testsuites><testsuite name=\"pytest\">{}</testsuite></testsuites>",
+        tests.join("\n")
+    )
+}
+
+#[test]
+fn what_an_earlier_step_has_left_is_advised_no_re_run_and_a_skipped_test_was_not_removed() {
+    let project = Project::new("");
+    project.write(
+        "kelvin.yaml",
+        "results: [{name: qa, file: out/junit.xml, max_missing: 0.2}]\n",
+    );
+    project.write("out/junit.xml", &junit(&[], &[]));
+    let said = project
+        .kelvin(&[
+            "check",
+            "--no-history",
+            "--out",
+            "../base",
+            "--repeats",
+            "5",
+        ])
+        .expect(0);
+    insta::assert_snapshot!(lines_with(&said.stdout, &["is read once", "earlier step", "lets kelvin"]), @r#"
+    ~ the suite `qa` is read once, not 5 times: it has no `run`, and the file of an
+      earlier step stays as it is. The repeats in that file are its repeats; a `run`
+      lets kelvin repeat it
+    "#);
+    project.write("out/junit.xml", &junit(&["c", "d"], &[]));
+    let (said, judgement) = gate(&project, &["--rerun"]);
+    assert_eq!(
+        judgement["verdict"],
+        json!("inconclusive"),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(said.code, Some(3), "{}", said.stdout);
+    let reasons = judgement["reasons"].as_array().expect("a list");
+    let reasons: Vec<&str> = reasons
+        .iter()
+        .filter(|reason| !reason["effect"].is_null())
+        .filter_map(|reason| reason["text"].as_str())
+        .collect();
+    insta::assert_snapshot!(reasons.join("\n"), @r#"
+    `results.qa.pass` fell from 1.0000 to 0.8000 over 10 tests, by 0.2000 (the limit is 0.0500), which noise may explain: of single runs chance alone makes as much with a probability of 0.2500; an earlier step has left its values, and nothing here can make them again; without re-runs the limit alone decides (`on_suspected: auto`); several repeats in what that step leaves, a command that the gate can start, or `deterministic: true` if nothing varies, would decide more; most of it in `qa/t::test_c`, `qa/t::test_d`
+    2 of 10 tests of the suite `qa` are worse, and each was run once on each side, so that nothing tells noise from a drop: t::test_c, t::test_d; have the step before answer each case several times (`--repeat 3` or the like of the evaluator), or give the suite a `run`, so that kelvin can run it again
+    "#);
+    let page = project.read("kelvin/gate.md");
+    insta::assert_snapshot!(lines_with(&page, &["It may be noise"]), @"It may be noise. Look first at test `qa/t::test_c`. Nothing here can run again what an earlier step has left: several answers to each of the tests in it, more tests, or a command that the gate can start would tell more.");
+    // It is missing all the same, and no verdict is calm about it.
+    project.write("out/junit.xml", &junit(&[], &["c"]));
+    let (said, judgement) = gate(&project, &["--max-drop", "0.2"]);
+    assert_eq!(judgement["turnover"]["results"]["skipped"], json!(1));
+    assert_ne!(judgement["turnover"]["results"]["removed"], json!(0));
+    let first = said.stdout.lines().find(|line| line.starts_with("Gate "));
+    insta::assert_snapshot!(first.unwrap_or_default(), @"Gate         passes on what is left, 1 of 10 tests was skipped");
+}

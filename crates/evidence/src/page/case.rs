@@ -109,7 +109,7 @@ fn failures(case: &CaseRecord) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     for (place, failure) in failed {
         if blocks.is_empty() {
-            let title = Phrase::text("Failed invocations, in no score");
+            let title = Phrase::text("Failed invocations");
             blocks.push(Block::Heading(title));
         }
         let message = Phrase::of_name(place).and(": ").quote(&failure.message);

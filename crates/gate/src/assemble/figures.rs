@@ -82,6 +82,7 @@ impl Assembly<'_> {
             },
             unpaired: found.unpaired,
             is_thin: self.incomparable.is_none() && unpaired::is_thin(pair),
+            cannot_rerun: pair.cannot_rerun,
             is_at_worst: self.policy.attention(id, pair) == Attention::Gate
                 && !self.types.contains_key(id)
                 && is_at_worst(pair),

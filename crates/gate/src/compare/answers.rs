@@ -12,6 +12,8 @@ use kelvin_record::{Answer, AnsweredInput, AnsweredItem, ComparedItem, Nouns, Se
 pub struct AnswerPairs {
     /// The words for one item and for several items.
     pub nouns: Nouns,
+    /// Whether the texts say how an item ended, and not what was answered.
+    pub are_endings: bool,
     /// The types of evidence that both sides declare, each with its gated metric.
     pub types: Vec<(String, String)>,
     /// The items whose input is the same on both sides, by name.
@@ -99,7 +101,8 @@ impl AnswerSides<'_, '_> {
                 continue;
             }
             let once = (was.counts_once, is.counts_once);
-            let item = item(name, (before, after), &types, once);
+            let mut item = item(name, (before, after), &types, once);
+            tell_stand_ins(&mut item.itself);
             if was.digest == is.digest {
                 items.push(item);
             } else if before.is_only_compared && after.is_only_compared {
@@ -111,6 +114,7 @@ impl AnswerSides<'_, '_> {
         let nouns = nouns.map(|items| items.nouns.clone());
         AnswerPairs {
             nouns: nouns.unwrap_or_default(),
+            are_endings: after.are_endings,
             types,
             items,
             edited,
@@ -119,6 +123,20 @@ impl AnswerSides<'_, '_> {
 
     fn item<'m>(&self, side: &'m Measured<'_>, name: &str) -> Option<&'m ComparedItem<'m>> {
         side.items.get(self.probe)?.by_name.get(name)
+    }
+}
+
+/// Where a side has answers of its own, a text that only stands for an answer says so: as an answer it would be an odd
+/// one.
+fn tell_stand_ins((base, head): &mut (Vec<Option<Answer>>, Vec<Option<Answer>>)) {
+    let is_own = |answer: &Answer| !matches!(answer, Answer::StandIn(_));
+    if !base.iter().chain(&*head).flatten().any(is_own) {
+        return;
+    }
+    for answer in base.iter_mut().chain(head).flatten() {
+        if let Answer::StandIn(text) = answer {
+            *answer = Answer::Text(format!("no answer, only: {text}"));
+        }
     }
 }
 
@@ -215,4 +233,27 @@ fn run_after_run<'a>(
     let most = inputs.iter().map(Vec::len).max().unwrap_or(0);
     let runs = (0..most).flat_map(|run| inputs.iter().filter_map(move |all| all.get(run).cloned()));
     runs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_an_answer_says_so_where_the_other_side_has_an_answer_of_its_own() {
+        let hits = |text: &str| Some(Answer::StandIn(text.to_owned()));
+        let text = |text: &str| Some(Answer::Text(text.to_owned()));
+        // A search that gives no answers on either side is compared by its hits as they are.
+        let mut search = (vec![hits("a, b")], vec![hits("b, a"), None]);
+        let before = search.clone();
+        tell_stand_ins(&mut search);
+        assert_eq!(search, before);
+        // The answer is gone from the output of the head.
+        let mut gone = (vec![text("by mail")], vec![hits("a, b")]);
+        tell_stand_ins(&mut gone);
+        assert_eq!(
+            gone,
+            (vec![text("by mail")], vec![text("no answer, only: a, b")])
+        );
+    }
 }

@@ -71,6 +71,8 @@ pub struct MetricPair<'a> {
     pub is_failure_rate: bool,
     /// Whether the configuration requires of every item that it meets the metric.
     pub is_declared: bool,
+    /// Whether the head's values were read from what an earlier step has left, so that they cannot be made again.
+    pub cannot_rerun: bool,
     /// The significance level of the exact test by which a drop of single runs counts as a regression.
     pub exact_at: Option<f64>,
     /// Whether every answer to a variant is compared with every answer to the item's own input.

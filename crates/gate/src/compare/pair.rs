@@ -50,6 +50,7 @@ pub(super) fn metric<'a>(
         by_rank: either(|side| side.by_rank),
         is_failure_rate: both.is_failure_rate(),
         is_declared: either(|side| side.is_declared),
+        cannot_rerun: sides.1.is_some_and(|head| head.cannot_rerun),
         exact_at: any.exact_at,
         range: sides
             .1

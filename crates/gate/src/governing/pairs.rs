@@ -105,7 +105,7 @@ fn numbers(items: &[&ItemAnswers]) -> bool {
 fn number(answer: &Answer) -> f64 {
     match answer {
         Answer::Number(number) => *number,
-        Answer::Text(_) | Answer::Kept(_) | Answer::Null => 0.0,
+        Answer::Text(_) | Answer::StandIn(_) | Answer::Kept(_) | Answer::Null => 0.0,
     }
 }
 

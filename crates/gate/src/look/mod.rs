@@ -173,6 +173,8 @@ pub struct Look {
     /// The standard error of the drop; infinite if there is only one case and one run, from which no conclusion is
     /// possible.
     pub error: f64,
+    /// The degrees of freedom of the error's t distribution.
+    pub freedom: f64,
     /// Whether most of the error comes from cases that the base ran once: then re-runs of the head hardly reduce it.
     pub rests_on_single_bases: bool,
     /// How far one stored report of the base differs from another, as a standard deviation, if several serve as repeats
@@ -295,6 +297,7 @@ pub fn look(cases: &[PairedCase], question: &LookSettings) -> Result<Look, Unmea
             .collect(),
         lost,
         error: spread.standard(),
+        freedom: spread.freedom(),
         rests_on_single_bases: spread.rests_on_single_bases(),
         between_reports: spread.between_reports(),
         fixed: spread.fixed(),

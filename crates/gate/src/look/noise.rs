@@ -208,6 +208,11 @@ impl DropSpread {
         self.whole.standard
     }
 
+    /// The degrees of freedom of the standard error.
+    pub(super) const fn freedom(&self) -> f64 {
+        self.whole.freedom
+    }
+
     /// The true drop that is detected with a power of four in five: it must exceed the limit and its noise, even with
     /// bad luck.
     pub(super) fn detectable(&self, question: &LookSettings, alpha: f64) -> Option<f64> {

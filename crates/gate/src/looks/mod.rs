@@ -49,6 +49,8 @@ pub struct GatedMetric {
     pub is_failure_rate: bool,
     /// Whether its values come from ranks, so that they are not used to judge single cases.
     pub by_rank: bool,
+    /// Whether the head's values were read from what an earlier step has left, so that no re-run can add to them.
+    pub cannot_rerun: bool,
     /// The significance level of the exact test by which a drop of single runs counts as a regression; none if the rule
     /// of the looks applies.
     pub exact_at: Option<f64>,
@@ -121,6 +123,8 @@ pub enum LooksEnding {
     StillOpen,
     /// The metric is open, and no re-run was possible or allowed.
     NoRerun,
+    /// The metric is open, and nothing here can make its values again: an earlier step has left them.
+    CannotRerun,
     /// The metric is open in a finished report, whose run has already run doubtful cases again.
     RerunBefore,
     /// The metric is open, and the budget does not allow the first re-run.
@@ -225,6 +229,9 @@ impl Looks {
         }
         if self.means.head_runs < 2 && !self.means.base {
             return LooksStep::Decided(self.end(subjects, LooksEnding::NoRerun));
+        }
+        if self.open.keys().all(|id| subjects[id].cannot_rerun) {
+            return LooksStep::Decided(self.end(subjects, LooksEnding::CannotRerun));
         }
         if self.rounds >= ROUNDS {
             return LooksStep::Decided(self.end(subjects, LooksEnding::StillOpen));
@@ -340,7 +347,8 @@ impl Looks {
         };
         let has_failed = self.decided.values().any(is_regression);
         let open = self.open.iter();
-        open.filter(|(_, look)| !has_failed || look.reason == look::LookReason::Suspected)
+        open.filter(|(id, _)| !subjects[*id].cannot_rerun)
+            .filter(|(_, look)| !has_failed || look.reason == look::LookReason::Suspected)
             .map(|(id, look)| OpenMetric {
                 subject: &subjects[id],
                 look,
@@ -364,9 +372,14 @@ impl Looks {
         let gated = tested(subjects.values());
         for (id, look) in std::mem::take(&mut self.open) {
             let subject = &subjects[&id];
-            let is_first = self.rounds == 0 && runs(subject, &look) < ENOUGH_RUNS;
+            let ending = match subject.cannot_rerun {
+                true => LooksEnding::CannotRerun,
+                false => ending,
+            };
+            let has_no_rerun = self.rounds == 0 || subject.cannot_rerun;
+            let is_first = has_no_rerun && runs(subject, &look) < ENOUGH_RUNS;
             let look = match ending {
-                LooksEnding::NoRerun | LooksEnding::NoBudget
+                LooksEnding::NoRerun | LooksEnding::CannotRerun | LooksEnding::NoBudget
                     if is_first && !self.answers_are_kept =>
                 {
                     self.without_repeats(subject, gated, look)
@@ -409,7 +422,7 @@ impl Looks {
     fn close(&mut self, id: &str, look: Result<Look, Unmeasured>, open: LooksEnding) {
         let ending = match &look {
             Ok(look) if look.outcome == LookOutcome::Inconclusive => match open {
-                LooksEnding::NoRerun => open,
+                LooksEnding::NoRerun | LooksEnding::CannotRerun => open,
                 _ if self.answers_are_kept => LooksEnding::AnswersKept,
                 _ if open.was_rerun() && look.is_unconfirmed => LooksEnding::RerunsFailed,
                 _ => open,

@@ -35,6 +35,7 @@ pub(super) fn suite(cases: Vec<PairedCase>) -> BTreeMap<String, GatedMetric> {
         widest: f64::INFINITY,
         is_failure_rate: false,
         by_rank: false,
+        cannot_rerun: false,
         exact_at: None,
     };
     BTreeMap::from([("m".to_owned(), subject)])

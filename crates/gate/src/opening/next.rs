@@ -20,6 +20,12 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
     let all = verdict.common_nouns().items;
     let worst = judgement.cases.iter().find(|case| case.is_worse());
     let more_would_tell = |begun: Phrase| {
+        if cannot_rerun(verdict) {
+            return begun.and(format!(
+                "Nothing here can run again what an earlier step has left: several answers to each of the {all} in it, \
+                 more {all}, or a command that the gate can start would tell more."
+            ));
+        }
         begun
             .and("Running the pipeline again, a larger ")
             .name("budget")
@@ -183,6 +189,14 @@ fn may_be_noise(verdict: &Verdict) -> bool {
             && !lacks_what_was_removed(verdict, id, metric)
     };
     verdict.tells(ReasonCode::DoubtfulCases) || gated(verdict).any(is_wide)
+}
+
+/// Whether nothing here can make the values of the open metrics again.
+fn cannot_rerun(verdict: &Verdict) -> bool {
+    let mut open = gated(verdict)
+        .filter(|(_, metric)| metric.verdict == Word::Inconclusive)
+        .peekable();
+    open.peek().is_some() && open.all(|(_, metric)| metric.cannot_rerun)
 }
 
 /// Whether a metric is open because of items that the change removed: these are missing in every run.
@@ -542,6 +556,7 @@ mod tests {
             coverage: CellCounts::default(),
             unpaired: false,
             is_thin: false,
+            cannot_rerun: false,
             is_at_worst: false,
             swaps: None,
             drivers: Vec::new(),

@@ -2,8 +2,7 @@
 
 use super::{calm, gist, next, reason, word};
 use crate::judgement::{change, said, sense, value};
-use crate::policy::Attention;
-use crate::verdict::{MetricVerdict, ReasonCode, Word};
+use crate::verdict::{Consequence, MetricVerdict, ReasonCode, Word};
 use crate::{Judgement, answers};
 use kelvin_page::{
     ANSWERS, Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow,
@@ -129,7 +128,8 @@ fn metrics(judgement: &Judgement) -> Option<Table> {
     const LISTED: usize = 20;
     let shown = judgement.verdict.shown();
     let rows = shown.iter().take(LISTED);
-    let rows: Vec<TableRow> = rows.map(|(id, metric)| row(id, metric)).collect();
+    let rows = rows.map(|(id, metric)| row(id, metric, judgement.verdict.consequence(id)));
+    let rows: Vec<TableRow> = rows.collect();
     (!rows.is_empty()).then(|| Table {
         title: Phrase::text("Base and head"),
         columns: vec![
@@ -147,12 +147,12 @@ fn metrics(judgement: &Judgement) -> Option<Table> {
     })
 }
 
-fn row(id: &str, metric: &MetricVerdict) -> TableRow {
-    let status = match (metric.policy, metric.verdict) {
-        (Attention::Gate, word) if word.is_fine() => Some(Status::Expected),
-        (Attention::Gate, _) => Some(Status::Against),
-        _ => None,
-    };
+fn row(id: &str, metric: &MetricVerdict, consequence: Option<Consequence>) -> TableRow {
+    let status = consequence.map(|consequence| match consequence {
+        Consequence::Passes => Status::Expected,
+        Consequence::Warns => Status::Open,
+        Consequence::Fails => Status::Against,
+    });
     let text = |text: String| TableCell::from(Phrase::text(text));
     TableRow {
         cells: vec![

@@ -24,9 +24,9 @@ fn a_pass_says_what_is_ruled_out_and_what_could_have_been_seen() {
     let base = suite(20, 0, 0, 1);
     insta::assert_snapshot!(text(&stored(&Policy::default(), &base, &base)), @"`m` did not change: every value is the same on both sides");
     let verdict = stored(&Policy::default(), &base, &suite(20, 2, 1, 1));
-    insta::assert_snapshot!(text(&verdict), @"`m` fell from 1.0000 to 0.9889 over 20 cases, by 0.0111 (the limit is 0.0500), at most 0.0213 with 90 % confidence; this suite can show a drop of 0.0566 or more");
+    insta::assert_snapshot!(text(&verdict), @"`m` fell from 1.0000 to 0.9889 over 20 cases, by 0.0111 (the limit is 0.0500), at most 0.0213 with 90 % confidence; its mean can show a drop of 0.0566 or more");
     let verdict = stored(&Policy::default(), &suite(20, 2, 1, 1), &base);
-    insta::assert_snapshot!(text(&verdict), @"`m` rose from 0.9889 to 1.0000 over 20 cases, no worse with 90 % confidence; this suite can show a drop of 0.0566 or more");
+    insta::assert_snapshot!(text(&verdict), @"`m` rose from 0.9889 to 1.0000 over 20 cases, no worse with 90 % confidence; its mean can show a drop of 0.0566 or more");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_loss_and_a_broken_case_are_named() {
     let verdict = stored(&Policy::default(), &suite(50, 0, 0, 3), &suite(50, 1, 9, 5));
     insta::assert_snapshot!(text(&verdict), @"
     case `case-00` broke: 5 of its 5 runs are worse than on the base by half or more in `m`
-    `m` fell from 1.0000 to 0.9800 over 50 cases, by 0.0200 (the limit is 0.0500); this suite can show a drop of 0.0500 or more
+    `m` fell from 1.0000 to 0.9800 over 50 cases, by 0.0200 (the limit is 0.0500); its mean can show a drop of more than 0.0500
     ");
     let lower = suite(20, 0, 0, 3).lower("m");
     let verdict = stored(&exact(), &suite(20, 9, 9, 3).lower("m"), &lower);

@@ -285,7 +285,7 @@ fn failures(writer: &mut Writer, failed: &[&FailedInvocation<'_>], listed: &List
         return;
     }
     writer.line(&format!(
-        "## {}, in no score",
+        "## {}",
         counted(failed.len(), "failed invocation")
     ));
     writer.gap();

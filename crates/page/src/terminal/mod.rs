@@ -4,7 +4,7 @@ mod screen;
 
 use super::{
     Breakdown, Chapter, ComparisonPage, DISCLAIMER, Estimate, FigureTable, NoticeCount, Phrase,
-    PhrasePart, RunPage, SETTING, Signal, Tone, band, capitalized, counted, safe,
+    PhrasePart, RunPage, SETTING, Signal, Tone, band, capitalized, counted, in_one_line, safe,
 };
 use kelvin_base::notice::Code;
 use screen::{Ink, Screen};
@@ -249,14 +249,11 @@ fn parts(screen: &mut Screen, breakdown: &Breakdown<'_>, rows: usize) {
 fn failures(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) {
     let failed = page.failed();
     for one in failed.iter().take(room.told) {
-        let message = safe::line(&one.failure.message);
-        // The last printed line of a worker often repeats its error message.
-        let said = one.last_line().filter(|line| !message.contains(line));
-        let said = said.map_or_else(String::new, |line| format!(": {line}"));
         let text = format!(
-            "{}/{}: {message}{said}",
+            "{}/{}: {}",
             safe::cut(one.item, 24),
             safe::cut(one.place, 30),
+            in_one_line(one.failure),
         );
         screen.wrapped(Ink::Bad, "x", &text, room.reasons);
     }

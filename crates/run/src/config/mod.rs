@@ -11,6 +11,7 @@ mod harmless;
 pub mod hints;
 pub mod load;
 mod measuring;
+mod missing_file;
 mod models;
 pub mod placeholder;
 mod raw;

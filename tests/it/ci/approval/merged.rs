@@ -94,7 +94,7 @@ fn what_nobody_approved_stays_red_after_the_merge() {
         gate["verdict"], "regression",
         "nobody can be asked any more"
     );
-    insta::assert_snapshot!(gate["reasons"].to_string(), @r#"[{"code":"metric","effect":"fail","metric":"evidence.following.rule","text":"`rule` is lost: 12 of 12 swaps of it moved the decision on the base, 0 do now"},{"code":"approval","effect":"warn","text":"nobody can approve this: nobody has approved it on its pull request"},{"code":"metric","effect":null,"metric":"evidence.failure_rate","text":"`evidence.failure_rate` stayed at 0.0000 over 4 cases; this suite can show a rise of 0.0500 or more"},{"code":"metric","effect":null,"metric":"evidence.invariance","text":"`evidence.invariance` stayed at 1.0000 over 4 cases; this suite can show a drop of 0.0500 or more"}]"#);
+    insta::assert_snapshot!(gate["reasons"].to_string(), @r#"[{"code":"metric","effect":"fail","metric":"evidence.following.rule","text":"`rule` is lost: 12 of 12 swaps of it moved the decision on the base, 0 do now"},{"code":"approval","effect":"warn","text":"nobody can approve this: nobody has approved it on its pull request"},{"code":"metric","effect":null,"metric":"evidence.failure_rate","text":"`evidence.failure_rate` stayed at 0.0000 over 4 cases; its mean can show a rise of more than 0.0500"},{"code":"metric","effect":null,"metric":"evidence.invariance","text":"`evidence.invariance` stayed at 1.0000 over 4 cases; its mean can show a drop of more than 0.0500"}]"#);
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn a_report_always_fits_a_comment_and_says_what_it_left_out() {
 fn peer_4e_caps_skips_and_failures_are_in_the_report() {
     let page = render(&fixture::bad());
     insta::assert_snapshot!(lines_with(&page, &[", 6 ", "`case_000` `pad_content`", "## 3 "]), @"
-    ## 3 failed invocations, in no score
+    ## 3 failed invocations
     <details><summary>Caps, skips and warnings: 3 failed invocations, 1 baseline failed, 6 caps, 1 ignored file</summary>
     - **cap** `case_000` `pad_content`: at most 3 units come in, not 4: the other cases have no more that can
     ");

@@ -7,6 +7,7 @@
 
 mod answers;
 mod asking;
+mod failures;
 mod tables;
 mod words;
 
@@ -134,6 +135,8 @@ pub(super) fn sections(publication: &Publication<'_>, lists: ListLimits) -> Vec<
             "the answers that went wrong",
             wrong_answers(judgement),
         ));
+        let failed = failures::of_judged(publication, judgement, lists.answers);
+        sections.push(section(3, "what failed", failed));
         let other = other_answers(judgement);
         sections.push(section(3, "the answers of both sides", other));
         sections.push(section(1, "what the figures need", caveats(judgement)));
@@ -148,7 +151,11 @@ pub(super) fn sections(publication: &Publication<'_>, lists: ListLimits) -> Vec<
             let page = comparison.page()?;
             Some(section(7, page.items, markdown::render_comparison(&page)))
         }));
-        sections.push(section(7, "the cases", cases(judgement, lists.cases)));
+        sections.push(section(
+            7,
+            "the cases",
+            cases(publication, judgement, lists.cases),
+        ));
         let answers = answers::answers(publication, judgement, lists.answers);
         sections.push(section(8, "the answers", answers));
         for excerpt in publication.excerpts.iter().take(lists.excerpts) {
@@ -160,6 +167,8 @@ pub(super) fn sections(publication: &Publication<'_>, lists: ListLimits) -> Vec<
         }
         sections.push(section(5, "what else differs", differences(judgement)));
     } else {
+        let failed = failures::of_measured(publication, lists.answers);
+        sections.push(section(3, "what failed", failed));
         sections.push(section(
             1,
             "the metrics",

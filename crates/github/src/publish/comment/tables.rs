@@ -1,5 +1,6 @@
 //! The tables: the metrics, and the cases that changed.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::more;
@@ -8,7 +9,7 @@ use kelvin_gate::answers::ChangedAnswers;
 use kelvin_gate::compare::Change;
 use kelvin_gate::judgement::{prose, said, sense};
 use kelvin_gate::policy::Attention;
-use kelvin_gate::verdict::MetricVerdict;
+use kelvin_gate::verdict::{Consequence, MetricVerdict};
 use kelvin_gate::{Judgement, answers};
 use kelvin_page::{capitalized, counted, safe};
 use kelvin_record::{Nouns, metric_name, probe_of};
@@ -117,7 +118,13 @@ pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most
         .iter()
         .take(most)
         .partition(|(_, metric)| has_stayed(metric));
-    let row = |(id, metric): &&(&String, &MetricVerdict)| metric_row(publication, id, metric);
+    let row = |(id, metric): &&(&String, &MetricVerdict)| {
+        let mark = judgement
+            .verdict
+            .consequence(id)
+            .map_or("", Consequence::mark);
+        metric_row(publication, id, metric, mark)
+    };
     let mut page = String::new();
     if !moved.is_empty() {
         page = HEADINGS.to_owned() + &moved.iter().map(row).collect::<String>();
@@ -143,18 +150,18 @@ fn has_stayed(metric: &MetricVerdict) -> bool {
     is_fine && metric.base.is_some() && metric.base == metric.head
 }
 
-fn metric_row(publication: &Publication<'_>, id: &str, metric: &MetricVerdict) -> String {
+fn metric_row(
+    publication: &Publication<'_>,
+    id: &str,
+    metric: &MetricVerdict,
+    mark: &str,
+) -> String {
     let measured = publication.report.metrics.get(id);
     let n = measured.map_or(0, |metric| metric.n);
     let failed = measured.map_or(0, |metric| metric.n_failed);
     let n = match failed {
         0 => n.to_string(),
         failed => format!("{n}, {failed} failed"),
-    };
-    let mark = match (metric.verdict, metric.policy) {
-        (word, Attention::Gate) if word.is_fine() => "✅ ",
-        (_, Attention::Gate) => "❌ ",
-        (_, _) => "",
     };
     let (base, head, change) = rounded(metric.base, metric.head);
     format!(
@@ -220,10 +227,13 @@ pub(super) fn figures(publication: &Publication<'_>, most: usize) -> String {
     page
 }
 
-pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
+pub(super) fn cases(publication: &Publication<'_>, judgement: &Judgement, most: usize) -> String {
     if judgement.cases.is_empty() {
         return String::new();
     }
+    let sections = publication.report.probes.known().into_iter();
+    let skipped = sections.flat_map(|(kind, section)| kind.skipped(section));
+    let skipped: BTreeSet<String> = skipped.collect();
     let worse = judgement
         .cases
         .iter()
@@ -246,6 +256,7 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
         let word = match case.change {
             Change::Win if is_by_swaps => "moves further".into(),
             Change::Loss if is_by_swaps => "moves less far".into(),
+            Change::Removed if skipped.contains(&case.case) => "skipped".into(),
             change => serde_json::to_value(change).unwrap_or_default(),
         };
         let (base, head, _) = rounded(case.base, case.head);

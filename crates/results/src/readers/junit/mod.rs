@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use kelvin_base::digest::Digest;
+use kelvin_page::counted;
 
 use document::{Document, Test};
 
@@ -95,10 +96,12 @@ pub(super) fn read(file: &Path) -> Result<Results, ReadError> {
         }
     }
     if !skipped.is_empty() {
+        let were = if skipped.len() == 1 { "was" } else { "were" };
         collector.notice(format!(
-            "{} cases were skipped, and have no sample here",
-            skipped.len()
+            "{} {were} skipped, and has no sample here",
+            counted(skipped.len(), "case")
         ));
+        collector.results().skipped = skipped;
     }
     for row in rows {
         collector.push(row);

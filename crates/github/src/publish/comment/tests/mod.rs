@@ -141,6 +141,7 @@ fn answered_otherwise(kind: &str, name: &str) -> ChangedAnswers {
     ChangedAnswers {
         item: kind.to_owned(),
         items: format!("{kind}s"),
+        are_endings: false,
         same: 3,
         other: 1,
         gone: 0,
