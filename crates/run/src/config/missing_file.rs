@@ -86,7 +86,7 @@ fn advice(path: &Path, written: &Path, configuration: &Path) -> String {
         .collect();
     let more = alike.count();
     match (shown.is_empty(), more) {
-        (true, _) => format!("; its folder has no other file with that ending"),
+        (true, _) => "; its folder has no other file with that ending".to_owned(),
         (false, 0) => format!("; there is {}", shown.join(", ")),
         (false, more) => format!("; there is {} and {more} more", shown.join(", ")),
     }
