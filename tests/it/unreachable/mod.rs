@@ -355,7 +355,7 @@ fn the_doctor_says_that_the_base_cannot_be_asked_for() {
     let (_remote, project) = worse();
     lead(&project, "http://127.0.0.1:9/acme/widgets");
     let said = project.kelvin(&["doctor"]).expect(1);
-    insta::assert_snapshot!(redacted(&lines_with(&said.stdout, &["`.kelvin/baseline.json`"])), @"missing  baseline     it cannot be asked for (tree: commit [HASH] has no `.kelvin/baseline.json`; branch: `git fetch --no-tags --quiet --end-of-options origin +refs/heads/kelvin-reports:refs/remotes/origin/kelvin-reports` failed: it could not be asked: fatal: unable to access 'http://127.0.0.1:[PORT]/acme/widgets/': Failed to connect to 127.0.0.1 port 9 after 0 ms: Couldn't connect to server; run it again when the server answers; compute: measuring the base commit is off; `baseline.compute: true` turns it on)");
+    insta::assert_snapshot!(redacted(&lines_with(&said.stdout, &["`.kelvin/baseline.json`"])), @"missing  baseline     it cannot be asked for (tree: commit [HASH] has no `.kelvin/baseline.json`; branch: `git fetch --no-tags --quiet --end-of-options origin +refs/heads/kelvin-reports:refs/remotes/origin/kelvin-reports` failed: it could not be asked: fatal: unable to access 'http://127.0.0.1:[PORT]/acme/widgets/': Failed to connect to 127.0.0.1 port 9 after [TIME] ms: Couldn't connect to server; run it again when the server answers; compute: measuring the base commit is off; `baseline.compute: true` turns it on)");
 }
 
 #[test]

@@ -83,17 +83,17 @@ pub fn fenced(text: &str, most: usize) -> String {
     format!("{fence}text\n{}\n{fence}\n", shown.join("\n"))
 }
 
-/// Removes mentions and hidden marks, even for programs that read the source. An `@` behind a letter or a digit begins no
-/// mention, and is left as it is, so that a name such as `ndcg@10` can be copied.
+/// Removes mentions and hidden marks, even for programs that read the source. An `@` between a letter and a digit begins
+/// no mention, and is left as it is, so that a name such as `ndcg@10` can be copied.
 fn inert(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut before = ' ';
-    for c in text.chars() {
+    for (at, c) in text.char_indices() {
         out.push(c);
-        if c == '@' && !before.is_alphanumeric() {
+        let is_in_name = text[..at].ends_with(char::is_alphanumeric)
+            && text[at + c.len_utf8()..].starts_with(|next: char| next.is_ascii_digit());
+        if c == '@' && !is_in_name {
             out.push(APART_IN_CODE);
         }
-        before = c;
     }
     out.replace("<!--", &format!("<!{APART_IN_CODE}--"))
 }

@@ -51,6 +51,11 @@ fn plain_text_stays_as_it_is() {
         assert_eq!(markdown(text, 80), text);
     }
     assert_eq!(code("swap-gate_rule-02", 80), "`swap-gate_rule-02`");
+    // It can be copied. What could be a mention or an order cannot.
+    assert_eq!(code("first.ndcg@10", 80), "`first.ndcg@10`");
+    for text in ["@10", "me@example.com", "ndcg@x10", "a @10"] {
+        assert!(code(text, 80).contains("@\u{200b}"), "{text}");
+    }
 }
 
 #[test]

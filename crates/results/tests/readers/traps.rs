@@ -971,7 +971,7 @@ mod told {
         let xml = r#"<testsuite tests="2"><testcase name="a"/><testcase name="b"><skipped/></testcase></testsuite>"#;
         let results = read_text("r.xml", xml).expect("read");
         assert_eq!(results.rows.len(), 1);
-        insta::assert_snapshot!(results.notices.join("\n"), @"1 cases were skipped, and have no sample here");
+        insta::assert_snapshot!(results.notices.join("\n"), @"1 case was skipped, and has no sample here");
     }
 
     #[test]

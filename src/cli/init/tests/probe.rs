@@ -154,7 +154,7 @@ fn a_pipeline_that_fails_says_why_and_the_person_names_the_field() {
     ]);
     let (ended, said) = run(&asked, Some(&script));
     assert_eq!(ended.expect("written"), Exit::Passed);
-    insta::assert_snapshot!(redacted(&said), @"
+    insta::assert_snapshot!(redacted(&said), @r"
     2 cases with 3 types of units
     running the pipeline on case `a`, for at most 150 s
     case `a`: exit code 4, [SECONDS] s
@@ -166,6 +166,7 @@ fn a_pipeline_that_fails_says_why_and_the_person_names_the_field() {
     it failed: it ended with exit code 4
     it printed on standard error:
       no model
+    no change is seen that makes the pipeline forget `facts`, `gate_rule`, `history`: if the decision rests on one of them, add it to `governing_types`
     wrote [TEMP]/kelvin.yaml
     next: kelvin check --config=[TEMP]/kelvin.yaml
     ");

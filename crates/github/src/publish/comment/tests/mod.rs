@@ -260,10 +260,10 @@ fn a_pass_that_leaves_something_out_does_not_say_that_there_is_nothing_to_do() {
     turnover.expect("a kind of items").removed = 1;
     let page = page(&report, &judgement, &[], 60_000);
     steps.push(advice(&page).to_owned());
-    insta::assert_snapshot!(steps.join("\n"), @"
+    insta::assert_snapshot!(steps.join("\n"), @r"
     Run the gate without `--probe` before this is merged: nothing is said of what was left out.
     Look at what is new: it fails from the start, and once this is merged nothing tells of it any more.
-    Put the judge on trial once, with `kelvin calibrate`.
+    Put the judge on trial once, with `kelvin calibrate --report kelvin/report.json`.
     Look at what was removed: what is missing is compared with nothing, so that a drop there does not show.
     ");
 }
