@@ -107,6 +107,7 @@ fn outcome(
         widest: 1.0,
         is_failure_rate: false,
         by_rank: false,
+        cannot_rerun: false,
         exact_at: None,
     };
     let mut subjects = [("metric".to_owned(), subject)].into();

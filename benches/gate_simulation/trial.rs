@@ -273,6 +273,7 @@ impl<'w> Suite<'w> {
                 widest: 1.0,
                 is_failure_rate: false,
                 by_rank: false,
+                cannot_rerun: false,
                 exact_at: None,
             };
             (format!("m{metric}"), subject)
