@@ -20,6 +20,8 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
             "user.email=t@example.org",
             "-c",
             "gc.auto=0",
+            "-c",
+            "maintenance.auto=false",
         ])
         .args(arguments)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
