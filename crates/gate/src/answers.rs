@@ -171,7 +171,7 @@ impl ChangedAnswers {
         let loss = |name: &str| losses.get(name).copied().unwrap_or_default();
         changed.sort_by(|one, other| loss(&other.item.name).total_cmp(&loss(&one.item.name)));
         let (varied_on_base, varied) = own.varied();
-        let less_steady = own.less_steady().is_some();
+        let less_steady = own.is_less_steady();
         let kept = |changed: &[OtherAnswer<'_>]| {
             let kept = changed.iter().take(KEPT).enumerate();
             kept.map(|(at, other)| ChangedAnswer::of(other, at < ANSWERS))

@@ -163,24 +163,33 @@ impl<'p> OwnAnswers<'p> {
         varied
     }
 
-    /// How many items vary on the head and not on the base, where the answers to the unchanged items vary more on the
-    /// head than chance explains. Each item by itself: how many of its answers that differ from its usual one should
-    /// be of the head if the runs of both sides were exchanged at random (Mantel and Haenszel, Journal of the National
-    /// Cancer Institute 22, 1959).
-    pub fn less_steady(&self) -> Option<usize> {
+    /// Whether the answers to the unchanged items vary more on the head than chance explains, and more than a tenth of
+    /// the items vary on the head alone. Each item by itself: how many of its answers that differ from its usual one
+    /// should be of the head if the runs of both sides were exchanged at random (Mantel and Haenszel, Journal of the
+    /// National Cancer Institute 22, 1959). Only decisions count that no label, judge or check looks at: a number may
+    /// jitter, and a free text may be worded otherwise each time, without being worse.
+    pub fn is_less_steady(&self) -> bool {
+        let unjudged = || self.answered().filter(|(_, item)| item.is_unjudged);
+        let usual =
+            unjudged().filter_map(|(_, item)| Answer::usual(item.itself.0.iter().flatten()));
+        let usual: Vec<&Answer> = usual.collect();
+        let are_decisions = counted(&usual).is_some_and(|(kinds, ..)| 2 * kinds <= usual.len());
+        if !are_decisions || matches!(self.suite.answers, Answers::Numbers(..)) {
+            return false;
+        }
         let (mut excess, mut variance, mut turned) = (-0.5, 0.0, 0_usize);
         let mut all = 0_usize;
-        for (_, item) in self.answered().filter(|(at, _)| !self.is_changed[*at]) {
+        for (_, item) in unjudged().filter(|(at, _)| !self.is_changed[*at]) {
             let (base, head) = (&item.itself.0, &item.itself.1);
             let Some(usual) = Answer::usual(base.iter().chain(head).flatten()) else {
                 continue;
             };
-            let counted = |side: &[Option<Answer>]| {
+            let runs_and_others = |side: &[Option<Answer>]| {
                 let answers: Vec<&Answer> = side.iter().flatten().collect();
                 let others = answers.iter().filter(|one| **one != usual).count();
                 (answers.len(), others)
             };
-            let ((n, was), (m, is)) = (counted(base), counted(head));
+            let ((n, was), (m, is)) = (runs_and_others(base), runs_and_others(head));
             all += 1;
             turned += usize::from(was == 0 && is > 0);
             let (others, runs) = ((was + is) as f64, (n + m) as f64);
@@ -190,8 +199,7 @@ impl<'p> OwnAnswers<'p> {
             excess += is as f64 - others * m as f64 / runs;
             variance += (n * m) as f64 * others * (runs - others) / (runs * runs * (runs - 1.0));
         }
-        let is_more = excess > LESS_STEADY * f64::sqrt(variance) && 10 * turned > all;
-        is_more.then_some(turned)
+        excess > LESS_STEADY * f64::sqrt(variance) && 10 * turned > all
     }
 
     /// Whether every item has at most one answer on each side.
@@ -386,6 +394,7 @@ mod tests {
             ItemAnswers {
                 name: format!("item-{at:02}"),
                 itself: (base, head),
+                is_unjudged: true,
                 ..ItemAnswers::default()
             }
         };
@@ -458,7 +467,7 @@ mod tests {
             for (item, more) in pairs.items.iter_mut().zip(again.items) {
                 item.itself.0.extend(more.itself.0.into_iter().take(2));
             }
-            OwnAnswers::of(&pairs, false).less_steady().is_some()
+            OwnAnswers::of(&pairs, false).is_less_steady()
         });
         worlds.count()
     }
@@ -477,6 +486,28 @@ mod tests {
         let found = [0.08, 0.15].map(|noise| less_steady(0.0, noise, 5));
         assert!(wrong.iter().all(|wrong| *wrong <= 8), "{wrong:?} of 400");
         assert!(found[0] >= 100 && found[1] >= 350, "{found:?}");
+    }
+
+    #[test]
+    fn free_texts_and_judged_answers_may_vary() {
+        let varying = turned(1, 16, (0.0, 0.15), 5, 0);
+        let is_less_steady = |pairs: &AnswerPairs| OwnAnswers::of(pairs, false).is_less_steady();
+        assert!(is_less_steady(&varying));
+        let mut judged = varying.clone();
+        judged
+            .items
+            .iter_mut()
+            .for_each(|item| item.is_unjudged = false);
+        assert!(!is_less_steady(&judged));
+        let mut free = varying;
+        for item in &mut free.items {
+            let name = item.name.clone();
+            let (base, head) = &mut item.itself;
+            for answer in base.iter_mut().chain(head).flatten() {
+                *answer = Answer::Text(format!("{name}: {answer}"));
+            }
+        }
+        assert!(!is_less_steady(&free));
     }
 
     #[test]
