@@ -376,6 +376,51 @@ fn a_generator_that_refuses_every_question_is_no_pass_though_nothing_labels_its_
     assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
 }
 
+/// Without variants that should hold, the only answers to an item are those of its one run.
+#[test]
+fn a_total_loss_needs_no_second_run_where_nothing_varies() {
+    for (declared, word) in [
+        ("{}", "inconclusive"),
+        ("{deterministic: true}", "regression"),
+    ] {
+        let project = tickets(&classifier("bug", "feature"));
+        project.config(&format!(
+            "variants: {{reorder: 0, pad_length: 0, pad_content: 0, \
+             swap: 3}}\ngate: {declared}\n"
+        ));
+        let (said, judgement) = gate_after(&project, |project| {
+            project.write("pipeline.sh", &classifier("no", "no"));
+        });
+        assert_eq!(judgement["verdict"], word, "{}", said.stdout);
+    }
+}
+
+/// No query that should be refused is among those that are asked.
+#[test]
+fn a_run_of_some_queries_is_not_blamed_for_a_metric_that_they_cannot_have() {
+    let project = Project::new("exit 9\n");
+    project.write(
+        "golden.yaml",
+        "- {id: a, query: a, expected_doc_ids: [d]}\n- {id: b, query: b, should_refuse: true}\n",
+    );
+    project.write(
+        "kelvin.yaml",
+        "retrieval: {run: \"python3 -SE rag.py {input} {output}\", golden: golden.yaml}\n",
+    );
+    project.write(
+        "rag.py",
+        "import json, sys\nknown = json.load(open(sys.argv[1]))['query'] == 'a'\nanswer = {'text': 'it', 'grounded': known, \
+         'citations': []}\njson.dump({'hits': [{'doc_id': 'd'}] * known, 'answer': answer}, open(sys.argv[2], 'w'))\n",
+    );
+    project.check();
+    project.write("base.json", &project.read("kelvin/report.json"));
+    for (only, verdict) in [("a", "pass"), ("b", "pass")] {
+        let said = project.kelvin(&["gate", "--baseline", "base.json", "--only", only]);
+        let judgement = project.json("kelvin/gate.json");
+        assert_eq!(judgement["verdict"], verdict, "{only}: {}", said.stdout);
+    }
+}
+
 #[test]
 fn hostile_texts_of_a_search_and_of_prompts_do_nothing_either() {
     let project = texts("'harmless'");

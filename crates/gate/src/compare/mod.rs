@@ -14,6 +14,8 @@ use std::slice;
 use kelvin_base::digest::Digest;
 use kelvin_record::{ComparedItems, Direction, Metric, Nouns, Range, SectionAnswers, Shard};
 
+#[cfg(test)]
+pub(crate) use answers::SwapAnswers;
 pub use answers::{AnswerPairs, FieldsBeside, ItemAnswers};
 pub use coverage::Coverage;
 pub use pair::Change;

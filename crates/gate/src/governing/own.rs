@@ -126,9 +126,9 @@ impl<'p> OwnAnswers<'p> {
 
     /// The answer that at least nine of ten items usually get on the head, if the base has at least three answers, and
     /// gives none of them to more than half of the items; or the answer of all of ten or more, if the base gives none to
-    /// more than three quarters. Only items count whose answers no label, judge or check looks
-    /// at: of the others it is known whether the answer is right. Where the answers were different, one for all shows
-    /// without a label that the head no longer looks at its input: it refuses, or hands on the error of a provider.
+    /// more than three quarters. Only items count whose answers no label, judge or check looks at: of the others it is
+    /// known whether the answer is right. Where the answers were different, one for all shows without a label that the
+    /// head no longer looks at its input: it refuses, or hands on the error of a provider.
     pub fn one_answer(&self) -> Option<OneAnswer<'p>> {
         let usual = |answers: &'p [Option<Answer>]| Answer::usual(answers.iter().flatten());
         let items = self.answered().filter(|(_, item)| item.is_unjudged);

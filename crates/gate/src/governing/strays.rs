@@ -128,3 +128,42 @@ fn without(pairs: &AnswerPairs) -> Option<(AnswerPairs, Vec<Option<Strays>>)> {
         .any(Option::is_some)
         .then_some((without, strays))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::SwapAnswers;
+
+    fn one(text: &str) -> Vec<Option<Answer>> {
+        vec![Some(Answer::Text(text.to_owned()))]
+    }
+
+    /// Twenty items with one swap each; the answer to the last one is one that no item has, on the base and the head.
+    fn renamed(base: &str, head: &str) -> AnswerPairs {
+        let item = |at: usize| {
+            let (was, is) = if at == 19 { (base, head) } else { ("a", "z") };
+            ItemAnswers {
+                name: format!("item-{at:02}"),
+                itself: (one("a"), one("z")),
+                swaps: vec![SwapAnswers {
+                    of_type: 0,
+                    donor: None,
+                    names: (String::new(), String::new()),
+                    answers: (one(was), one(is)),
+                }],
+                ..ItemAnswers::default()
+            }
+        };
+        AnswerPairs {
+            types: vec![("rule".to_owned(), "m".to_owned())],
+            items: (0..20).map(item).collect(),
+            ..AnswerPairs::default()
+        }
+    }
+
+    #[test]
+    fn an_answer_that_no_case_has_is_stray_only_where_that_of_the_base_was_none() {
+        assert!(without(&renamed("a, b", "z, b")).is_none());
+        assert!(without(&renamed("a", "sorry")).is_some());
+    }
+}
