@@ -16,7 +16,7 @@ use flate2::write::ZlibEncoder;
 use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
 use serde_json::Value;
-use std::io::{self, BufWriter, ErrorKind, Read as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -179,13 +179,9 @@ const MOST: u64 = 128 * 1024 * 1024;
 
 /// Compresses a value.
 pub(super) fn pack(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
-    let encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-    // The buffer is needed because a serializer writes a few bytes at a time.
-    let mut writer = BufWriter::new(encoder);
-    serde_json::to_writer(&mut writer, value)?;
-    let encoder = writer
-        .into_inner()
-        .map_err(io::IntoInnerError::into_error)?;
+    let json = serde_json::to_vec(value)?;
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(&json)?;
     Ok(encoder.finish()?)
 }
 

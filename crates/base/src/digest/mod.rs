@@ -67,7 +67,13 @@ impl PartialOrd for Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // A report has thousands of digests, so that the digits are written at once and not byte by byte.
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+        let text: String = digits
+            .map(|digit| char::from(DIGITS[usize::from(digit)]))
+            .collect();
+        f.write_str(&text)
     }
 }
 

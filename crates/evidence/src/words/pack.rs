@@ -194,15 +194,22 @@ impl WordLists {
             problems.push(Problem::new(node.at.clone(), "`extend` is not a list"));
             return;
         };
+        let shown = file.display().to_string();
+        // The entries are in the order of the file, so that its lines are counted once and not from the top for each entry.
+        let (mut line, mut counted) = (1, 0);
         for item in items {
+            let start = item.at.start.clamp(counted, source.len());
+            line += source[counted..start].matches('\n').count();
+            counted = start;
             let entry = match self.words.list(name) {
                 Some(List::Sections(_)) => section(item),
                 Some(List::Pairs(_)) => pair(item),
                 Some(List::Words(_)) | None => word(name, item),
             };
-            match entry
-                .and_then(|entry| self.claim(name, &entry, item, file, source).map(|()| entry))
-            {
+            match entry.and_then(|entry| {
+                self.claim(name, &entry, item, (&shown, line))
+                    .map(|()| entry)
+            }) {
                 Ok(entry) => self.push(name, entry),
                 Err(problem) => problems.push(problem),
             }
@@ -215,8 +222,7 @@ impl WordLists {
         list: &'static str,
         entry: &WordEntry,
         item: &Node,
-        file: &Path,
-        source: &str,
+        (file, line): (&str, usize),
     ) -> Result<(), Problem> {
         let keys: Vec<&String> = match entry {
             WordEntry::Section(section) => vec![&section.heading],
@@ -242,13 +248,10 @@ impl WordLists {
                 _ => "leave one of them out",
             }));
         }
-        let line = 1 + source[..item.at.start.min(source.len())]
-            .matches('\n')
-            .count();
         for key in keys {
             let origin = WordOrigin {
                 list,
-                file: file.display().to_string(),
+                file: file.to_owned(),
                 line,
             };
             self.origins
