@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::project::{CONSTANT, Project};
+use crate::project::{CONSTANT, Project, Said};
 
 #[test]
 fn kel_36_concerning_scores_exit_with_0() {
@@ -31,6 +31,29 @@ fn a_project_without_a_configuration_is_told_what_to_do() {
     error: there is no file `kelvin.yaml`
       help: `kelvin init` writes one, and `--config FILE` names another
     ");
+}
+
+#[test]
+fn in_a_folder_of_the_project_its_configuration_is_named() {
+    let project = Project::new(CONSTANT);
+    let folder = project.path("src/deep");
+    std::fs::create_dir_all(&folder).expect("made");
+    let started = |arguments: &[&str]| Said::of(project.command(arguments).current_dir(&folder));
+    let said = started(&["check"]).expect(1);
+    insta::assert_snapshot!(said.stderr, @"
+    error: there is no file `kelvin.yaml`
+      help: there is `../../kelvin.yaml`: go to its folder, or use `--config ../../kelvin.yaml`
+    ");
+    started(&["check", "--config", "../../kelvin.yaml"]).expect(0);
+
+    // What lies above the repository belongs to something else.
+    std::fs::create_dir(folder.join(".git")).expect("made");
+    let said = started(&["check"]).expect(1);
+    assert!(
+        said.stderr.contains("`kelvin init` writes one"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]

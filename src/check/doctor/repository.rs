@@ -71,6 +71,10 @@ pub(super) fn look(
         return;
     }
     findings.push(checkout(&repo));
+    // Without a commit there is no base to look for, and the first finding says all.
+    if matches!(baseline::checked_out(&repo), Ok(None)) {
+        return;
+    }
     let is_off = config.is_some_and(|config| config.baseline.from == BaselineSource::Off);
     if is_off {
         findings.push(DoctorFinding::ok(

@@ -160,6 +160,8 @@ fn without_a_repository_or_a_commit_the_checkout_is_missing() {
     );
     let said = asked(&project, &[]);
     expect(&finding(&said, "checkout"), "missing", &["git add --all"]);
+    // A deeper checkout would find no base either.
+    assert!(!said.stdout.contains("fetch-depth"), "{}", said.stdout);
 }
 
 #[test]

@@ -306,5 +306,28 @@ fn absent(file: &Path) -> String {
             diagnostic::tame(&other.display().to_string())
         );
     }
+    if let Some(above) = above(file) {
+        return format!(
+            "there is `{0}`: go to its folder, or use `--config {0}`",
+            diagnostic::tame(&above.display().to_string())
+        );
+    }
     "`kelvin init` writes one, and `--config FILE` names another".to_owned()
+}
+
+/// The file of the same name in the nearest folder above, for a command that was started in a folder of the project; none
+/// for a path with folders. The search ends at the root of the repository, since what lies above belongs to something
+/// else.
+fn above(file: &Path) -> Option<PathBuf> {
+    if file.components().count() > 1 || file.is_absolute() {
+        return None;
+    }
+    let here = std::env::current_dir().ok()?;
+    let within = here
+        .ancestors()
+        .take_while(|folder| !folder.join(".git").exists())
+        .count();
+    (1..=within)
+        .map(|levels| PathBuf::from("../".repeat(levels)).join(file))
+        .find(|path| path.is_file())
 }
