@@ -34,6 +34,12 @@ pub struct SuiteChange {
     /// The cases of the base that are gone, if more are gone than may be missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
+    /// The cases of which a run has fewer results than on the base.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thinned: Vec<String>,
+    /// How many results of these cases a run has, on the base and on the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinned_from: Option<(usize, usize)>,
     /// The cases of the base that an evaluator has not come to, if it ended with another exit code than on the base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_reached: Vec<String>,
@@ -77,6 +83,12 @@ pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<Alig
                 Some(now) if before.scoring.is_some() && now.scoring != before.scoring => {
                     here.scored_otherwise.push(case.to_owned());
                 }
+                Some(now) if now.at_once.max(1) < before.at_once => {
+                    here.thinned.push(case.to_owned());
+                    let (was, is) = here.thinned_from.get_or_insert_default();
+                    *was += before.at_once;
+                    *is += now.at_once.max(1);
+                }
                 Some(_) => {}
                 None => here.gone.push(case.to_owned()),
             }
@@ -99,6 +111,7 @@ pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<Alig
         let lists = [
             &here.scored_otherwise,
             &here.gone,
+            &here.thinned,
             &here.not_reached,
             &here.worse_once,
         ];
@@ -201,6 +214,14 @@ impl ItemComparison for ResultsChange {
                 &change.gone,
                 "of the base are not in the results any more, which is more than `max_missing` allows",
                 "see that all of them are run",
+                true,
+            );
+            let (was, is) = change.thinned_from.unwrap_or_default();
+            warn(
+                &change.thinned,
+                &format!("have fewer results in a run than on the base, {is} and not {was}"),
+                "what an evaluator does not write may be what failed: have it write every result, a failed one with an empty \
+                 score, or have base and change run as often",
                 true,
             );
             warn(
@@ -368,6 +389,25 @@ mod tests {
         );
         head.basis.suites.get_mut("qa").expect("there").is_part = true;
         assert_eq!(warnings(&base, &head), []);
+    }
+
+    #[test]
+    fn fewer_results_of_a_case_in_one_run_leave_the_verdict_open() {
+        let thrice = |section: &mut ResultsSection, at_once: usize| {
+            let records = section.items.values_mut();
+            records.for_each(|record| record.at_once = at_once);
+        };
+        let mut base = section(&[("a", "", &[1.0, 0.0, 0.0]), ("b", "", &[1.0, 0.0, 0.0])]);
+        thrice(&mut base, 3);
+        assert_eq!(warnings(&base, &base), []);
+        // The evaluator writes only what passed.
+        let head = section(&[("a", "", &[1.0]), ("b", "", &[1.0])]);
+        let told = warnings(&base, &head);
+        assert!(told[0].is_open, "{told:?}");
+        insta::assert_snapshot!(told[0].text, @"2 of 2 cases of the suite `qa` have fewer results in a run than on the base, 2 and not 6: a, b; what an evaluator does not write may be what failed: have it write every result, a failed one with an empty score, or have base and change run as often");
+        // A base that was run more often is no loss of the head.
+        let once = section(&[("a", "", &[1.0, 0.0, 0.0]), ("b", "", &[1.0, 0.0, 0.0])]);
+        assert_eq!(warnings(&once, &head), []);
     }
 
     #[test]

@@ -341,6 +341,10 @@ fn record(
         }
     }
     Ok(ResultRecord {
+        at_once: match samples.len() {
+            0 | 1 => 0,
+            several => several,
+        },
         input: inputs.first().copied(),
         scoring: match scorings.len() {
             0 | 1 => scorings.first().copied(),

@@ -601,3 +601,70 @@ fn what_an_earlier_step_has_left_is_advised_no_re_run_and_a_skipped_test_was_not
     let first = said.stdout.lines().find(|line| line.starts_with("Gate "));
     insta::assert_snapshot!(first.unwrap_or_default(), @"Gate         passes on what is left, 1 of 10 tests was skipped");
 }
+
+/// A suite whose results are the rows of a file.
+const ROWS: &str = "results:\n  - name: qa\n    run: cp rows.csv {output}\n    format: csv\n    columns: {case: id}\n    \
+                    metrics:\n      correct: {column: ok, better: higher, range: [0, 1]}\n";
+
+/// Rows of so many cases, each with these results.
+fn rows(cases: usize, results: impl Fn(usize) -> Vec<usize>) -> String {
+    let rows = (0..cases).flat_map(|case| {
+        let results = results(case).into_iter();
+        results.map(move |ok| format!("case-{case:02},{ok}\n"))
+    });
+    std::iter::once("id,ok\n".to_owned()).chain(rows).collect()
+}
+
+#[test]
+fn results_of_a_case_that_are_not_written_are_never_green() {
+    let project = Project::new("");
+    project.write("kelvin.yaml", ROWS);
+    project.write("rows.csv", &rows(20, |_| vec![1, 0, 1]));
+    project
+        .kelvin(&["check", "--no-history", "--out", "../base"])
+        .expect(0);
+    let (said, judgement) = gate(&project, &[]);
+    assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    // Only what passed is written.
+    project.write("rows.csv", &rows(20, |_| vec![1]));
+    let (said, judgement) = gate(&project, &[]);
+    assert_eq!(
+        judgement["verdict"],
+        json!("inconclusive"),
+        "{}",
+        said.stdout
+    );
+    insta::assert_snapshot!(lines_with(&project.read("kelvin/gate.md"), &["fewer results"]), @"");
+}
+
+#[test]
+fn two_broken_cases_of_sixty_are_run_again_with_a_base_that_can_be_run() {
+    let project = Project::new("");
+    project.write(
+        "kelvin.yaml",
+        &format!("{ROWS}baseline: {{compute: true}}\n"),
+    );
+    project.write("rows.csv", &rows(60, |_| vec![1]));
+    project.write(".gitignore", "/kelvin/\n");
+    git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    commit(&project, "base");
+    git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+    project.write("note.md", "Nothing changed.\n");
+    commit(&project, "note");
+    let said = project.kelvin(&["gate", "--no-history", "--base", "main"]);
+    assert_eq!(verdict(&project, &said)["verdict"], json!("pass"));
+    project.write(
+        "rows.csv",
+        &rows(60, |case| vec![usize::from(case % 40 != 3)]),
+    );
+    commit(&project, "change");
+    let said = project.kelvin(&["gate", "--no-history", "--base", "main"]);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("regression"), "{}", said.stdout);
+    for case in ["qa/case-03", "qa/case-43"] {
+        assert!(said.stdout.contains(case), "{}", said.stdout);
+    }
+}
