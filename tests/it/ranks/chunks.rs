@@ -3,7 +3,9 @@
 use kelvin_fixtures::text::lines_with;
 use serde_json::{Value, json};
 
-use super::{DETERMINISTIC, QUERIES, answers, base, configure, gate, of_head, project};
+use super::{
+    DETERMINISTIC, QUERIES, answers, base, configure, gate, of_head, project, write_golden,
+};
 
 /// The expected passage is the first 300 characters of the document of the query.
 pub(super) fn by_span(at: usize) -> Value {
@@ -99,4 +101,38 @@ fn a_hit_that_is_many_times_the_passage_counts_and_is_named() {
     insta::assert_snapshot!(lines_with(&project.read("kelvin/gate.md"), &["(q00, q01, q02"]), @"**In 13 queries (q00, q01, q02 and 10 more) a hit of the head is more than 10 times as long as the expected passage and counts as found: any hit of that length would**");
     let page = project.read("kelvin/gate.md");
     assert!(page.contains("`q00`"), "{page}");
+}
+
+/// The passage of a query as the first hit: the part of its document with this number, named by this separator.
+fn numbered(at: usize, separator: char, part: usize) -> Value {
+    let version = if separator == '#' { "1" } else { "2" };
+    let mut hits =
+        vec![json!({ "chunk_id": format!("d{at}{separator}{part}"), "doc_id": format!("d{at}") })];
+    hits.extend((1..10).map(|place| {
+        json!({ "chunk_id": format!("x{place}{separator}1"), "doc_id": format!("x{place}") })
+    }));
+    json!({ "hits": hits, "chunker_version": version })
+}
+
+fn expects(at: usize, separator: char) -> Value {
+    json!({
+        "expected_doc_ids": [format!("d{at}")],
+        "expected_chunk_ids": [format!("d{at}{separator}1")],
+    })
+}
+
+#[test]
+fn wrong_chunks_by_the_labels_of_each_side_are_no_pass_though_they_are_named_anew() {
+    let project = project(&|at| expects(at, '#'), DETERMINISTIC);
+    base(&project, &|at| numbered(at, '#', 1));
+    write_golden(&project, QUERIES, &|at| expects(at, ':'));
+    answers(&project, QUERIES, &|at| numbered(at, ':', 1));
+    let (said, judgement) = gate(&project, 0);
+    assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
+    answers(&project, QUERIES, &|at| numbered(at, ':', 9));
+    let (said, judgement) = gate(&project, 0);
+    assert_eq!(judgement["verdict"], "inconclusive", "{}", said.stdout);
+    let worse = judgement["retrieval"]["worse_by_own_labels"].as_array();
+    assert_eq!(worse.map(Vec::len), Some(QUERIES), "{judgement}");
+    insta::assert_snapshot!(lines_with(&project.read("kelvin/gate.md"), &["names its chunks"]), @"");
 }

@@ -34,6 +34,9 @@ pub(super) struct Alignment {
     /// Queries that are equally good by document but worse by chunk, although the head gives chunks the same names as
     /// the base.
     pub(super) worse_by_chunk: Vec<String>,
+    /// Queries that are equally good by document but worse by the chunks that the labels of each side expect, where the
+    /// head expects other chunks than the base.
+    pub(super) worse_by_own_labels: Vec<String>,
     /// Queries with the same question whose labels the head edits.
     pub(super) relabelled: Vec<String>,
     /// The relabelled queries whose labels have other requirements for the answer, and whose answer changed too.
@@ -71,6 +74,7 @@ impl Alignment {
             oversized: Vec::new(),
             spans_gone: false,
             worse_by_chunk: Vec::new(),
+            worse_by_own_labels: Vec::new(),
             relabelled: Vec::new(),
             answers_apart: Vec::new(),
             by_own_label: Vec::new(),
@@ -173,6 +177,8 @@ impl Alignment {
         let by_span = self.mode == ChunkerVersionMatch::FallbackDocSpan;
         // These variables compare by chunk, over the queries for which both sides expect the same chunks.
         let (mut drop, mut compared, mut worse) = (0.0, 0_u32, Vec::new());
+        // The same over the other queries, each side by the chunks that its own labels expect.
+        let (mut own_drop, mut own_compared, mut own_worse) = (0.0, 0_u32, Vec::new());
         let ids: BTreeSet<String> = old.items.keys().chain(new.items.keys()).cloned().collect();
         for id in ids {
             let (before, after) = (old.items.get_mut(&id), new.items.get_mut(&id));
@@ -247,14 +253,20 @@ impl Alignment {
             if before.runs.iter().any(|run| run.rank.is_some()) {
                 self.seen_in_part(&id, after, (&targets, &own), depths[1], reading);
             }
+            let by_document = [reciprocal(before, depths[0]), reciprocal(after, depths[1])];
+            let is_worse = by_chunk[1] < by_chunk[0] && by_document[1] >= by_document[0];
             if had_chunks && asks_the_same {
                 compared += 1;
                 drop += by_chunk[0] - by_chunk[1];
-                let by_document = [reciprocal(before, depths[0]), reciprocal(after, depths[1])];
-                if by_chunk[1] < by_chunk[0] && by_document[1] >= by_document[0] {
-                    worse.push(id);
-                }
+                worse.extend(is_worse.then_some(id));
+            } else if had_chunks && !own.is_empty() {
+                own_compared += 1;
+                own_drop += by_chunk[0] - by_chunk[1];
+                own_worse.extend(is_worse.then_some(id));
             }
+        }
+        if !by_span && own_drop > DROP * f64::from(own_compared) {
+            self.worse_by_own_labels = own_worse;
         }
         let same_ids = shared > 0 && f64::from(shared) >= SAME_IDS * f64::from(of_expected);
         if same_ids && !by_span && drop > DROP * f64::from(compared) {

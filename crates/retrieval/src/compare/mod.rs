@@ -139,6 +139,10 @@ pub struct RetrievalChange {
     /// names of the base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worse_by_chunk: Vec<String>,
+    /// Queries that are as good by document and worse by the chunks that the labels of each side expect, if the head
+    /// expects other chunks than the base.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worse_by_own_labels: Vec<String>,
     /// Queries of the same question whose labels the head edits: both sides are ranked by the labels of one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relabelled: Vec<String>,
@@ -245,6 +249,7 @@ fn change(
         oversized_hits: alignment.oversized,
         spans_gone: alignment.spans_gone,
         worse_by_chunk: alignment.worse_by_chunk,
+        worse_by_own_labels: alignment.worse_by_own_labels,
         labels: (!alignment.relabelled.is_empty()).then_some(reading.labels),
         relabelled: alignment.relabelled,
         answers_apart: alignment.answers_apart,

@@ -308,6 +308,7 @@ mod tests {
             }],
             spans_gone: false,
             worse_by_chunk: Vec::new(),
+            worse_by_own_labels: Vec::new(),
             relabelled: Vec::new(),
             labels: None,
             answers_apart: Vec::new(),

@@ -53,6 +53,14 @@ impl ItemComparison for RetrievalChange {
             );
             warn(text, true);
         }
+        if !self.worse_by_own_labels.is_empty() {
+            let text = format!(
+                "the head names its chunks otherwise than the base: by document nothing was lost, by the chunks that the \
+                 labels of each side expect {} got worse; only spans in the hits would tell which is right",
+                queries(&self.worse_by_own_labels)
+            );
+            warn(text, true);
+        }
         if !self.answers_apart.is_empty() {
             let text = format!(
                 "the change edits `must_contain` or `forbidden` of {}, whose answers are others too: whether these \
