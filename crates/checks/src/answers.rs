@@ -17,10 +17,21 @@ pub(super) fn section_answers(section: &ChecksSection) -> SectionAnswers<'_> {
     }
 }
 
-fn item(scenario: &ScenarioRecord) -> AnsweredItem<'_> {
+/// What the agent is asked: its task, and the parameters that it gets beside it.
+fn asked(scenario: &ScenarioRecord) -> Option<Cow<'_, str>> {
     let prompt = scenario.prompt.as_str();
+    let params = serde_json::to_string(&scenario.params).unwrap_or_default();
+    match (prompt.is_empty(), scenario.params.is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(Cow::Borrowed(prompt)),
+        (true, false) => Some(Cow::Owned(params)),
+        (false, false) => Some(Cow::Owned(format!("{prompt} {params}"))),
+    }
+}
+
+fn item(scenario: &ScenarioRecord) -> AnsweredItem<'_> {
     AnsweredItem {
-        asked: (!prompt.is_empty()).then_some(Cow::Borrowed(prompt)),
+        asked: asked(scenario),
         expected: scenario.expected.as_deref().map(Cow::Borrowed),
         itself: scenario.runs.iter().map(answer).collect(),
         ..AnsweredItem::default()
@@ -68,6 +79,11 @@ fn answer(run: &ScenarioRun) -> Option<Answer> {
     if is_forbidden {
         text.push("does what is forbidden".to_owned());
     }
+    // Checks that only forbid words all pass if there are no words.
+    if run.output.as_ref().is_some_and(is_blank) {
+        key = key.field("answer", "none");
+        text.push("says nothing".to_owned());
+    }
     let passed = of(Outcome::Passed).len();
     let all = passed == run.checks.len();
     match (passed, all) {
@@ -82,6 +98,11 @@ fn answer(run: &ScenarioRun) -> Option<Answer> {
         digest: key.digest(),
         characters: None,
     }))
+}
+
+/// Whether an answer has no words. Of a text that is not stored, only the digest tells whether it is empty.
+fn is_blank(output: &KeptText) -> bool {
+    output.text.trim().is_empty() && output.digest == KeptText::of(&output.text).digest
 }
 
 #[cfg(test)]
@@ -135,7 +156,13 @@ mod tests {
         // The words of an agent are no part of it.
         let mut other_words = run(&[("a", Passed), ("b", Passed)]);
         other_words.output = Some(KeptText::of("other words"));
-        assert_eq!(answer(&other_words), Some(fine));
+        assert_eq!(answer(&other_words), Some(fine.clone()));
+        // No words at all are told: a check that forbids words would find none.
+        let mut silent = run(&[("a", Passed), ("b", Passed)]);
+        silent.output = Some(KeptText::of("\n"));
+        let silent = answer(&silent).expect("it came to its end");
+        assert_ne!(silent, fine);
+        assert_eq!(silent.to_string(), "says nothing; passes all 2 checks");
         let mut forbidden = run(&[("a", Passed)]);
         forbidden.forbidden.push("it wrote `x`".to_owned());
         let said = answer(&forbidden).expect("it came to its end");

@@ -190,3 +190,53 @@ fn in_four_scenarios_a_broken_invariant_is_found_too_and_a_failure_is_told_once(
             .is_some_and(|text| text.contains(" 7"))
     );
 }
+
+#[test]
+fn parameters_that_are_edited_together_with_the_agent_hide_no_loss() {
+    let agent = |is_broken: bool| {
+        let word = if is_broken { "no" } else { "label" };
+        format!("[ \"$KELVIN_PARAM_PLACE\" = north ] && echo {word} || echo label\n")
+    };
+    let tasks = |of_two: &str| -> String {
+        let task = |at: usize| {
+            let place = if at < 2 { of_two } else { "south" };
+            format!(
+                "{{\"id\": \"s{at}\", \"prompt\": \"task {at}\", \"params\": {{\"place\": \"{place}\"}}}}\n"
+            )
+        };
+        (0..12).map(task).collect()
+    };
+    let project = Project::new("");
+    project.write(
+        "kelvin.yaml",
+        "run: sh {root}/agent.sh {input}\nscenarios: tasks.jsonl\ngate: {deterministic: true}\ninvariants:\n  label:\n    \
+         description: It answers with a label\n    check: {type: contains, value: label}\n",
+    );
+    project.write(".gitignore", "/kelvin/\n");
+    project.write("agent.sh", &agent(false));
+    project.write("tasks.jsonl", &tasks("north"));
+    git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    commit(&project, "base");
+    project.check();
+    project.kelvin(&["baseline", "save", "--local"]).expect(0);
+    git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+    project.write("tasks.jsonl", &tasks("east"));
+    project.write("agent.sh", &agent(true));
+    commit(&project, "change");
+    let said = project.kelvin(&["gate", "--base", "main"]);
+    let judgement = verdict(&project, &said);
+    assert_eq!(
+        judgement["verdict"],
+        json!("inconclusive"),
+        "{}",
+        said.stdout
+    );
+    let page = project.read("kelvin/gate.md");
+    assert!(
+        page.contains("together with the pipeline") && page.contains("`s0`"),
+        "{page}"
+    );
+}
