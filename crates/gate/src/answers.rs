@@ -60,6 +60,9 @@ pub struct ChangedAnswers {
     /// How many of the unchanged items get another answer than usual in some run of the base.
     #[serde(default)]
     pub varied_on_base: usize,
+    /// Whether the rewrites that should get the same answer are counted among the answers that vary.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rewritten: bool,
     /// Whether the answers to the unchanged items vary more on the head than on the base, and chance does not explain it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub less_steady: bool,
@@ -188,6 +191,7 @@ impl ChangedAnswers {
             new,
             varied,
             varied_on_base,
+            rewritten: pairs.items.iter().any(|item| !item.own.1.is_empty()),
             less_steady,
             once: !is_exact && own.are_single(),
             answers: kept(&changed),
@@ -279,8 +283,9 @@ impl ChangedAnswers {
         (self.varied > 0).then(|| {
             let more = if self.other > 0 { "more " } else { "" };
             format!(
-                "{} {more}of {of} {noun} {otherwise} in some runs{as_base}",
-                self.varied
+                "{} {more}of {of} {noun} {otherwise} in some runs{}{as_base}",
+                self.varied,
+                if self.rewritten { " or rewrites" } else { "" }
             )
         })
     }

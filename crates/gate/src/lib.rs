@@ -163,9 +163,10 @@ impl<'a> Gate<'a> {
             self.asked_unpaired = true;
             return Next::Rerun(of_head(cases));
         }
-        let (broken, cases) = self.broken(comparison, &gated, &decisions);
-        if !cases.is_empty() {
-            return Next::Rerun(of_head(cases));
+        let (broken, rerun) = self.broken(comparison, &gated, &decisions);
+        if !rerun.head.is_empty() || !rerun.base.is_empty() {
+            self.looks.has_run_the_base(rerun.base.keys());
+            return Next::Rerun(rerun);
         }
         // The verdict needs only the decisions, and takes as much memory as these values.
         drop(gated);
@@ -419,8 +420,8 @@ impl<'a> Gate<'a> {
         comparison: &Comparison<'_>,
         subjects: &BTreeMap<String, GatedMetric>,
         decisions: &BTreeMap<String, MetricDecision>,
-    ) -> (Vec<BrokenCase>, WantedRepeats) {
-        let (mut broken, mut rerun) = (Vec::new(), WantedRepeats::new());
+    ) -> (Vec<BrokenCase>, Rerun) {
+        let (mut broken, mut rerun) = (Vec::new(), Rerun::default());
         if self.policy.rule == Rule::Threshold {
             return (broken, rerun);
         }
@@ -459,14 +460,31 @@ impl<'a> Gate<'a> {
                 true => unpaired::edited(pair),
                 false => Vec::new(),
             };
-            let edited = edited.iter().map(|(name, case)| (name, case, None));
+            let edited = edited.iter().map(|(name, case)| (name, case, None, false));
             let own = (subject.names.iter().zip(&subject.cases)).zip(0..);
-            let own = own.map(|((name, case), place)| (name, case, together.get(&place)));
-            for (name, case, together) in own.chain(edited) {
-                if is_lacking && !pair.is_failure_rate {
+            let own = own.map(|((name, case), place)| {
+                let has_base = self.means.base && !self.looks.has_run_the_base_of(name);
+                (name, case, together.get(&place), has_base)
+            });
+            // What was removed is counted among what is missing, with the limit that is set for it.
+            let is_removed = |name: &str| {
+                let paired = pair.cases.get(name);
+                paired.is_some_and(|paired| paired.change == Change::Removed)
+            };
+            for (name, case, together, may_run_base) in own.chain(edited) {
+                if is_removed(name) || is_lacking && !pair.is_failure_rate {
                     continue;
                 }
                 let may_rerun = self.means.head_runs > 1 && !regressed && !pair.cannot_rerun;
+                if may_rerun && may_run_base && guard.wants_base_runs(case) {
+                    let raise = |side: &mut WantedRepeats, runs| {
+                        let most = side.entry(name.clone()).or_default();
+                        most.raise(&Repeats::of_all(runs).into());
+                    };
+                    raise(&mut rerun.base, broken::FEWEST_BASE_RUNS);
+                    raise(&mut rerun.head, case.head_runs() + 1);
+                    continue;
+                }
                 let found = together.copied();
                 let found = found.unwrap_or_else(|| guard.judge(case, may_rerun));
                 let (certain, bad, runs) = match found {
@@ -476,7 +494,7 @@ impl<'a> Gate<'a> {
                     _ if regressed && subject.is_failure_rate => continue,
                     _ if is_told(&broken, name, id) => continue,
                     BrokenFinding::Rerun(runs) => {
-                        let most = rerun.entry(name.clone()).or_default();
+                        let most = rerun.head.entry(name.clone()).or_default();
                         most.raise(&Repeats::of_all(runs).into());
                         continue;
                     }
@@ -490,10 +508,6 @@ impl<'a> Gate<'a> {
                     bad,
                     runs,
                     valueless: broken::is_unanswered(case),
-                    gone: pair
-                        .cases
-                        .get(name.as_str())
-                        .is_some_and(|paired| paired.change == Change::Removed),
                 });
             }
         }

@@ -457,17 +457,6 @@ pub(super) fn broken(
     of_failures: bool,
 ) -> String {
     let all: Vec<String> = cases.iter().map(|case| case.case.clone()).collect();
-    if certain && cases.iter().all(|case| case.gone) {
-        let (are, them) = match cases.len() {
-            1 => ("is", "it"),
-            _ => ("are", "them"),
-        };
-        let case = nouns.of(cases.len());
-        return format!(
-            "{case} {} {are} gone, and the base answered {them}",
-            names(&all)
-        );
-    }
     let metric = cases
         .first()
         .map_or_else(String::new, |case| name(&case.metric));

@@ -261,9 +261,6 @@ pub struct BrokenCase {
     /// Whether no run has a value, although the base has one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub valueless: bool,
-    /// Whether the head does not have the case at all.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub gone: bool,
 }
 
 impl MetricVerdict {

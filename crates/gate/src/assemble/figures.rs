@@ -39,8 +39,10 @@ impl Assembly<'_> {
                 .collect(),
         };
         // A metric that is judged by its swaps, or that is only shown, has no look, but its two values can still be
-        // compared.
-        let is_looked_at = self.decisions.contains_key(id) || self.incomparable.is_some();
+        // compared. Swaps are shown by the values of the reports, by which a `min` is judged, where both have one.
+        let has_values = self.types.contains_key(id) && pair.base.is_some() && pair.head.is_some();
+        let is_looked_at =
+            self.decisions.contains_key(id) || has_values || self.incomparable.is_some();
         let common = match look {
             Some(look) => Some((look.base, look.head)),
             None if is_looked_at => None,

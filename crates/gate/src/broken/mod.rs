@@ -14,7 +14,7 @@ use kelvin_base::stats::ln_beta;
 const BAD: f64 = 0.5;
 
 /// Fewer base runs than this say too little about the noise of the case.
-const FEWEST_BASE_RUNS: usize = 3;
+pub(super) const FEWEST_BASE_RUNS: usize = 3;
 
 /// The maximum number of runs of a case. At a noise of 0.15, one case of two hundred needs this many runs.
 const MOST_RUNS: usize = 12;
@@ -126,24 +126,21 @@ impl UsualBreaks {
     /// Estimates the usual noise from the base runs of all cases.
     pub fn of(cases: &[PairedCase], gated: usize, (deterministic, demand): (bool, Demand)) -> Self {
         let (mut bad, mut runs, mut count) = (0, 0, 0_usize);
-        let mut better = 0;
         for here in cases.iter().filter_map(|case| BadRuns::of(case, demand)) {
             count += 1;
-            better += usize::from(here.is_better);
-            if here.base >= FEWEST_BASE_RUNS {
-                bad += here.bad_base;
-                runs += here.base;
-            }
+            // If the base of a case was not repeated, it counts whether the case got better, since noise makes as many
+            // cases better as worse.
+            let (is_bad, of) = match here.base >= FEWEST_BASE_RUNS {
+                true => (here.bad_base, here.base),
+                false => (usize::from(here.is_better), 1),
+            };
+            bad += is_bad;
+            runs += of;
         }
         let hypotheses = (count.max(1) * gated.max(1)) as f64;
         Self {
-            // One additional run counts as half bad: a rate of 0 would turn the first bad run into a certainty. If the
-            // base was not repeated, the cases that got better are counted, since noise makes as many cases better as
-            // worse.
-            rate: match runs {
-                0 => (better as f64 + 0.5) / (count as f64 + 1.0),
-                _ => (bad as f64 + 0.5) / (runs as f64 + 1.0),
-            },
+            // One additional run counts as half bad: a rate of 0 would turn the first bad run into a certainty.
+            rate: (bad as f64 + 0.5) / (runs as f64 + 1.0),
             enough: (hypotheses / ALPHA).ln(),
             doubtful: (hypotheses / ALPHA_OF_DOUBT).ln(),
             demand,
@@ -174,11 +171,7 @@ impl UsualBreaks {
         if self.log_e_value(&runs, all_bad, all_runs) < 0.0 {
             return BrokenFinding::Clear;
         }
-        // After one good run, it is known that the base met the requirements of the configuration, and that it gave an
-        // answer.
-        let is_demanded = self.demand.is_declared || runs.is_unanswered;
-        let fewest = if is_demanded { 1 } else { FEWEST_BASE_RUNS };
-        let is_known = !self.are_kept && runs.base >= fewest;
+        let is_known = !self.are_kept && !self.lacks_base_runs(&runs);
         let may_be_certain = is_known && !self.demand.by_rank;
         let mut bad = 0;
         let mut so_sure = f64::NEG_INFINITY;
@@ -208,6 +201,24 @@ impl UsualBreaks {
             _ if so_sure >= self.doubtful => BrokenFinding::Suspected { bad, runs: so_far },
             _ => BrokenFinding::Clear,
         }
+    }
+
+    /// Whether a case may be broken, and more runs of the base would tell.
+    pub fn wants_base_runs(&self, case: &PairedCase) -> bool {
+        let runs = BadRuns::of(case, self.demand).filter(|runs| runs.head.first() == Some(&true));
+        runs.is_some_and(|runs| {
+            let bad = runs.head.iter().filter(|is_bad| **is_bad).count();
+            !self.are_kept
+                && self.lacks_base_runs(&runs)
+                && self.log_e_value(&runs, bad, runs.head.len()) >= 0.0
+        })
+    }
+
+    /// Whether the base was run too seldom to say that a case broke. After one good run, it is known that the base met
+    /// the requirements of the configuration, and that it gave an answer.
+    const fn lacks_base_runs(&self, runs: &BadRuns) -> bool {
+        let is_demanded = self.demand.is_declared || runs.is_unanswered;
+        runs.base < if is_demanded { 1 } else { FEWEST_BASE_RUNS }
     }
 
     /// The logarithm of the e-value of `bad` bad runs among `runs`: the ratio of two Beta-binomial

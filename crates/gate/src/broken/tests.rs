@@ -169,3 +169,25 @@ fn what_is_declared_needs_one_good_run_of_the_base_and_ranks_are_never_certain()
     };
     assert!(matches!(judge(ranks), BrokenFinding::Suspected { .. }));
 }
+
+#[test]
+fn more_runs_of_the_base_are_wanted_only_for_a_case_that_may_be_broken() {
+    let wants = |base: &[f64], head: &[f64], demand: Demand| {
+        let cases = suite(50, base, head);
+        UsualBreaks::of(&cases, 1, (false, demand)).wants_base_runs(&cases[49])
+    };
+    let usual = Demand::default();
+    assert!(wants(&[0.0], &[1.0], usual));
+    assert!(!wants(&[0.0; 3], &[1.0], usual));
+    assert!(!wants(&[0.0], &[0.0], usual));
+    assert!(!wants(
+        &[0.0],
+        &[[1.0].as_slice(), &[0.0; 11]].concat(),
+        usual
+    ));
+    let declared = Demand {
+        is_declared: true,
+        ..usual
+    };
+    assert!(!wants(&[0.0], &[1.0], declared));
+}

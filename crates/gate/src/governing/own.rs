@@ -250,7 +250,10 @@ fn classes(
     if base.own.iter().all(|own| own.len() <= 1) {
         before.at_least(&after);
     }
-    let is_noisy = before.is_noisy() && !is_exact;
+    let is_repeated = |of: &dyn Fn(&(usize, usize)) -> usize| runs.iter().any(|runs| of(runs) > 1);
+    let (is_base_repeated, is_head_repeated) =
+        (is_repeated(&|runs| runs.0), is_repeated(&|runs| runs.1));
+    let is_noisy = before.is_noisy() && !is_exact && (is_base_repeated || is_head_repeated);
     let all = before.answers.len();
     let itself = |side: &SuiteSide<u32>, runs: &dyn Fn(usize) -> usize| {
         let own = side.own.iter().enumerate();
@@ -265,13 +268,12 @@ fn classes(
         itself(head, &|at| runs[at].1),
     );
     let usual = (UsualAnswers::of(&alone.0), UsualAnswers::of(&alone.1));
-    // The noise of an item is the difference between its runs. Only if no item was repeated, its variants are used
-    // instead.
-    let is_repeated = runs.iter().any(|(base, _)| *base > 1);
-    let noise = |at: usize| match (is_exact, is_repeated) {
-        (true, _) => E_MIN,
-        (false, true) => usual.0.e[at],
-        (false, false) => before.e[at],
+    // The noise of an item is the difference between its runs, and not that between its rewrites: a pipeline that heeds
+    // what it should not is no noisy one. Where nothing was repeated, every difference is told.
+    let noise = |at: usize| match (is_exact, is_base_repeated, is_head_repeated) {
+        (true, ..) | (false, false, false) => E_MIN,
+        (false, true, _) => usual.0.e[at],
+        (false, false, true) => usual.1.e[at],
     };
     let chance = |e: f64, usual: u32, (base, head): (&[u32], &[u32])| {
         1.0 - is_usual(e, usual, base) + is_usual(e, usual, head)
@@ -565,6 +567,9 @@ mod tests {
             (steady, (1, 1), true),
             (brittle, (1, 1), true),
             (brittle, (3, 3), false),
+            // That rewrites move the answers says nothing of what another run would answer.
+            (brittle, (1, 1), false),
+            (brittle, (1, 2), false),
         ] {
             let pairs = rewritten("refuse", rewrites, runs);
             let own = OwnAnswers::of(&pairs, is_exact);

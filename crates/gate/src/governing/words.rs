@@ -61,13 +61,13 @@ impl TypeDecision {
                 "its re-runs came from answers that the pipeline keeps, and tell nothing of its noise"
                     .to_owned()
             }
-            _ if self.figures.firm < super::rule::FEWEST_TELLING as f64 => {
-                format!("more {items} in which it alone decides would tell")
-            }
             _ if self.base_runs < 3 => {
-                "the base was run too seldom to tell; `baseline: {repeats: 5}`, or `baseline: {compute: true}`, \
-                 would decide more"
-                    .to_owned()
+                let is_few = self.figures.firm < super::rule::FEWEST_TELLING as f64;
+                let or = if is_few { format!(", or more {items} in which it alone decides,") } else { ",".to_owned() };
+                format!(
+                    "the base was run too seldom to tell; `baseline: {{repeats: 5}}`, or `baseline: {{compute: true}}`{or} \
+                     would decide more"
+                )
             }
             _ => format!("more {items} in which it alone decides would tell"),
         };
@@ -86,6 +86,9 @@ impl TypeDecision {
                     None => format!("which is farther than the {items} are apart"),
                 };
                 format!("{of} may be lost: {seen}, {to}; {settles}")
+            }
+            OpenReason::Trade if self.figures.moved_head == 0 => {
+                format!("{of} may be lost: {seen}; {settles}")
             }
             OpenReason::Trade => format!("{of} decides less often: {seen}; {settles}"),
             OpenReason::Wide => format!("a loss of {of} is not ruled out: {seen}; {settles}"),

@@ -158,16 +158,10 @@ fn broken(verdict: &Verdict, id: &str) -> Phrase {
     let Some(first) = cases.next() else {
         return Phrase::default();
     };
-    let are_gone = first.gone && cases.clone().all(|case| case.gone);
-    let (is, are) = if are_gone {
-        ("is gone", "are gone")
-    } else {
-        ("broke", "broke")
-    };
     let first = Phrase::text(format!("{} ", verdict.nouns_of(id).item)).name(&first.case);
     match cases.count() {
-        0 => first.and(format!(" {is}")),
-        more => first.and(format!(" and {more} more {are}")),
+        0 => first.and(" broke"),
+        more => first.and(format!(" and {more} more broke")),
     }
 }
 

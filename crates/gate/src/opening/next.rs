@@ -1,7 +1,6 @@
 //! The next step for a reader.
 
 use crate::Judgement;
-use crate::answers::ChangedAnswers;
 use crate::approval::{Approval, State};
 use crate::changes::CaseChange;
 use crate::differences::Difference;
@@ -118,9 +117,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             }
         }
         (_, Some(case)) => {
-            let mut broken = verdict.broken_cases.iter();
-            let gone = broken.find(|broken| broken.gone && broken.certain && broken.case == case.case);
-            gone.map_or_else(|| look(judgement, case), |gone| give_back(verdict, gone))
+            look(judgement, case)
         }
         (_, None) => beside_figures(verdict)
             .unwrap_or_else(|| Phrase::text("The table shows which metric fails the gate.")),
@@ -145,9 +142,6 @@ fn beside_figures(verdict: &Verdict) -> Option<Phrase> {
         return None;
     }
     if let Some(broken) = verdict.broken_cases.iter().find(|case| case.certain) {
-        if broken.gone {
-            return Some(give_back(verdict, broken));
-        }
         let item = verdict.nouns_of(&broken.metric).item;
         let look = Phrase::text(format!("Look first at {item} "));
         return Some(look.name(&broken.case).and("."));
@@ -164,14 +158,6 @@ fn about_answers(verdict: &Verdict) -> Option<Phrase> {
         };
         changed.advice(!verdict.metrics.iter().any(moves))
     })
-}
-
-/// The next step where the head does not have a case of the base.
-fn give_back(verdict: &Verdict, gone: &BrokenCase) -> Phrase {
-    let item = verdict.nouns_of(&gone.metric).item;
-    Phrase::text(format!("Bring {item} ")).name(&gone.case).and(
-        " back: what is gone is compared with nothing. If it was only renamed, give it the name of the base.",
-    )
 }
 
 /// The first item that is worse by half of the scale, in a metric that is judged by its mean.
@@ -338,9 +324,14 @@ fn fine(judgement: &Judgement) -> Phrase {
             "Look at the figures that are new: the base has none to compare them with.",
         );
     }
-    if verdict.answers.values().any(ChangedAnswers::began_to_vary) {
+    let mut answers = verdict.answers.values();
+    if let Some(varied) = answers.find(|answers| answers.began_to_vary()) {
+        let or = match varied.rewritten {
+            true => ", or when they are rewritten",
+            false => "",
+        };
         return Phrase::text(format!(
-            "Look at why some {items} are answered in different ways from run to run: on the base none is.",
+            "Look at why some {items} are answered in different ways from run to run{or}: on the base none is.",
         ));
     }
     if verdict.tells(ReasonCode::UncalibratedJudge) {
@@ -356,17 +347,21 @@ fn fine(judgement: &Judgement) -> Phrase {
     // Where most cases are answered too unsteadily, a lack of cases is not what hides a loss.
     let is_noise = |metric: &&MetricVerdict| {
         let unseen = metric.swaps.as_ref().filter(|swaps| swaps.unseen);
-        unseen.is_some_and(|swaps| 2 * swaps.unsteady.len() > metric.cases)
+        let is_most = |unsteady: usize| metric.cases > 0 && 2 * unsteady > metric.cases;
+        unseen.is_some_and(|swaps| is_most(swaps.unsteady.len()))
     };
     let noisy = verdict.metrics.values().find(is_noise);
     if let Some((metric, swaps)) = noisy.and_then(|metric| Some((metric, metric.swaps.as_ref()?))) {
         return Phrase::text(format!(
-            "The base answers {} of {} {items} too differently from run to run to show a loss of ",
+            "The base answers {} of {} {items} too unsteadily to show a loss of ",
             swaps.unsteady.len(),
             metric.cases
         ))
         .name(&swaps.of_type)
-        .and(": with a steadier pipeline the suite would see it.");
+        .and(
+            ": other runs of them, or rewrites that should change nothing, get other answers. With a steadier pipeline the suite \
+             would see it.",
+        );
     }
     let types: Vec<&str> = verdict.unseen_types().collect();
     match types.as_slice() {
@@ -649,7 +644,7 @@ mod tests {
         let few = told(&["a", "b"]);
         insta::assert_snapshot!(few, @"Add items in which `rule` alone decides: this suite cannot see its loss.");
         let most = told(&["a", "b", "c", "d", "e"]);
-        insta::assert_snapshot!(most, @"The base answers 5 of 9 items too differently from run to run to show a loss of `rule`: with a steadier pipeline the suite would see it.");
+        insta::assert_snapshot!(most, @"The base answers 5 of 9 items too unsteadily to show a loss of `rule`: other runs of them, or rewrites that should change nothing, get other answers. With a steadier pipeline the suite would see it.");
     }
 
     #[test]
@@ -699,7 +694,6 @@ mod tests {
             bad: 20,
             runs: 20,
             valueless: false,
-            gone: false,
         }];
         let mut judgement = Judgement::without_base(verdict, Vec::new());
         judgement.cases = vec![CaseChange {
@@ -744,7 +738,6 @@ mod tests {
             bad: 5,
             runs: 5,
             valueless: false,
-            gone: false,
         }];
         assert_eq!(said(verdict).1, "Look first at item `alder`.");
     }

@@ -80,7 +80,6 @@ fn what_is_not_known_cannot_be_approved() {
         bad: 3,
         runs: 3,
         valueless: false,
-        gone: false,
     }];
     let broken = Reason {
         code: ReasonCode::BrokenCases,

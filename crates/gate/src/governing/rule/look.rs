@@ -569,11 +569,21 @@ impl About<'_> {
         }
     }
 
+    /// The other types that may decide in place of this type, or block it.
     fn others(&self) -> impl Iterator<Item = &TypeFigures> {
         let others = self.types.iter().enumerate();
         others
-            .filter(|(at, _)| *at != self.at)
+            .filter(|(at, _)| *at != self.at && !self.is_idle(*at))
             .map(|(_, other)| other)
+    }
+
+    /// Whether a type decides nothing on either side: none of its swaps moves the decision, although enough of them lie
+    /// between cases with two different answers of the head. If it decided there, or blocked other types, a part of
+    /// these would.
+    fn is_idle(&self, at: usize) -> bool {
+        let one = &self.types[at];
+        let is_unmoved = one.likely_loss.is_some() && one.moved_base + one.moved_head == 0;
+        is_unmoved && !one.is_followed_base && !one.is_followed_head && self.whole.tells[at]
     }
 
     /// Whether a type that the base ignored decides now in place of this type.

@@ -149,6 +149,7 @@ fn answered_otherwise(kind: &str, name: &str) -> ChangedAnswers {
         new: 0,
         varied: 0,
         varied_on_base: 0,
+        rewritten: false,
         less_steady: false,
         once: true,
         answers: vec![ChangedAnswer {
@@ -322,7 +323,6 @@ fn a_pass_in_which_a_case_may_have_broken_says_what_would_decide() {
         bad: 3,
         runs: 3,
         valueless: false,
-        gone: false,
     });
     let page = page(&report, &judgement, &[], 60_000);
     insta::assert_snapshot!(advice(&page), @"Look at case `alder`: it may have broken, and a mean over all cases hides one. Where the same input always gets the same answer, `gate: {deterministic: true}` decides; else `baseline: {repeats: 5}` tells what is usual on the base.");
