@@ -132,6 +132,24 @@ fn an_or_a_majority_and_an_order_that_lose_a_condition_are_no_plain_pass_and_get
 }
 
 #[test]
+fn a_declared_type_that_never_decides_excuses_no_loss_of_another() {
+    let (right, unit) = (rule("and", 2), TYPES[1]);
+    let lost = without(&right, unit, 1);
+    let suite = Suite::of(14, 3).held(60).known();
+    let gated = suite.base(&right, 1).gate(&lost, &[]);
+    let telling = suite.telling(unit).len();
+    assert!(telling >= 5, "{telling}");
+    assert_eq!(suite.telling(TYPES[2]), Vec::<usize>::new());
+    gated.red("the third type decides nothing on either side");
+    assert_eq!(
+        gated.following(unit),
+        &json!("regression"),
+        "{}",
+        gated.shown()
+    );
+}
+
+#[test]
 fn a_type_whose_loss_a_suite_cannot_see_is_named_before_a_change_is_judged() {
     let right = rule("and", 2);
     let suite = Suite::of(12, 2).known();
