@@ -8,6 +8,7 @@
 //! which finds its files itself.
 
 mod mentions;
+mod programs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use kelvin_run::config;
 use kelvin_run::config::Config;
 use kelvin_system::git::Oid;
 use mentions::{Files, Reached};
+use programs::Programs;
 
 /// Labels of files that are reported but not used for a measurement: items, which are compared one by one.
 const OF_ITEMS: [&str; 3] = ["golden set", "corpus", "prompts"];
@@ -50,7 +52,7 @@ pub(super) struct EditedRule {
 pub(super) struct EditedRules {
     /// The files that the change edits.
     pub(super) files: Vec<EditedRule>,
-    /// A file of the template that belongs to the pipeline, if the pipeline is in the template.
+    /// The program of the pipeline, if it is in the template.
     pub(super) pipeline_inside: Option<String>,
 }
 
@@ -96,15 +98,26 @@ pub(super) fn edited(
     }
     let pipeline = pipeline(config, &files);
     let checks = checks(config, &files, &templates, scripts.keys());
-    let inside = templates
-        .iter()
-        .find_map(|folder| inside(config, &top.join(folder)));
+    let in_workspace = checks_in_workspace(config, &files, &templates);
+    let is_checked = |path: &PathBuf| checks.names(path) || in_workspace.names(path);
+    let mut programs = Programs::default();
+    for line in config.targets().filter_map(|target| target.command_line()) {
+        for folder in &templates {
+            programs.find(line, (&top, &below), folder, &is_checked);
+        }
+    }
     let in_template = |path: &Path| templates.iter().any(|folder| path.starts_with(folder));
+    // A file of the template is what a scenario begins with, whoever else names it. Only where the program of the
+    // pipeline is such a file, the files that it names there are a part of it.
+    let is_of_the_program = |path: &PathBuf| {
+        let is_part = programs.are_inside() && pipeline.names(path) && !is_checked(path);
+        programs.have(path) || is_part
+    };
     let own = config.file.file_name().map(|name| below.join(name));
     let calibration = below.join(&config.gate.calibration);
     let mut found = EditedRules {
         files: Vec::new(),
-        pipeline_inside: inside,
+        pipeline_inside: programs.shown(&templates),
     };
     let mut read = Vec::new();
     for path in &against.changed {
@@ -115,14 +128,11 @@ pub(super) fn edited(
             Some(what) if OF_ITEMS.contains(what) => continue,
             Some(&SCENARIOS) if !expects_otherwise(config, path, &top, with)? => continue,
             Some(what) => *what,
-            None if checks.names(path) && !in_template(path) => READ,
             // Edits of the pipeline's own files are judged by the behaviour of the pipeline.
-            None if !checks.names(path)
-                && (pipeline.names(path) || pipeline.may_read(path) && !in_template(path)) =>
-            {
-                continue;
-            }
+            None if in_template(path) && is_of_the_program(path) => continue,
             None if in_template(path) => TEMPLATE,
+            None if checks.names(path) => READ,
+            None if pipeline.names(path) || pipeline.may_read(path) => continue,
             None if checks.may_read(path) => {
                 read.push(path.clone());
                 continue;
@@ -258,17 +268,22 @@ fn checks<'f, 's>(
     reached
 }
 
-/// The file of a template that is named by the command of the pipeline, as in `sh agent.sh`.
-fn inside(config: &Config, template: &Path) -> Option<String> {
-    let mut lines = config.targets().filter_map(|target| target.command_line());
-    lines.find_map(|line| {
-        let mut words = line.split_whitespace();
-        let named = words.find(|word| {
-            let is_relative = !word.starts_with(['/', '-', '{', '$']);
-            is_relative && template.join(word).is_file()
-        });
-        named.map(str::to_owned)
-    })
+/// The files that the commands of checks name where they are run, which is in a copy of a template, and those that such
+/// files name.
+fn checks_in_workspace<'f>(
+    config: &Config,
+    files: &'f Files<'f>,
+    templates: &[PathBuf],
+) -> Reached<'f> {
+    let mut reached = Reached::of(files);
+    let commands = config.checking_commands().into_iter();
+    for command in commands.filter(|command| !command.contains("{input}")) {
+        for folder in templates {
+            reached.look_through(command, Some(folder));
+        }
+    }
+    reached.follow();
+    reached
 }
 
 /// Whether a scenario that exists on both sides has another expectation on the base.
