@@ -7,6 +7,7 @@
 //! folder, except the known files of the pipeline: a text that names or lists a folder, and one that starts a tool
 //! which finds its files itself.
 
+mod commands;
 mod mentions;
 mod programs;
 
@@ -17,6 +18,8 @@ use serde_json::Value;
 
 use crate::baseline;
 use crate::baseline::{Hint, Login};
+use commands::NamedFiles;
+pub(super) use commands::option_and_file;
 use kelvin_run::config;
 use kelvin_run::config::Config;
 use kelvin_system::git::Oid;
@@ -35,6 +38,8 @@ pub(super) fn is_of_items(what: &str) -> bool {
 
 /// The label of the template.
 pub(super) const TEMPLATE: &str = "template of the workspace";
+/// The label of a file of an evaluator.
+pub(super) const EVALUATOR: &str = "evaluator";
 /// The label of any other file.
 const READ: &str = "file that a check reads or runs";
 
@@ -156,6 +161,65 @@ pub(super) fn edited(
     }
     found.files.sort();
     Ok(found)
+}
+
+/// The files of evaluators that the change edits: those that one of the commands names, itself or through a wrapper. New,
+/// deleted and renamed files are reported elsewhere: with the items that they score, or with the edited command.
+///
+/// # Errors
+///
+/// Fails if the base cannot be read.
+pub(super) fn edited_evaluators(
+    config: &Config,
+    commands: &[&str],
+    with: (Option<&Login>, &Hint),
+) -> anyhow::Result<Vec<EditedRule>> {
+    if commands.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (_, Some(against)) = baseline::edited(&config.root, with)? else {
+        anyhow::bail!("the files of the repository cannot be listed");
+    };
+    let root = config.root.canonicalize()?;
+    let top = against.top.canonicalize()?;
+    let below = root.strip_prefix(&top)?;
+    let mut all = against.files;
+    all.extend(against.changed.iter().cloned());
+    let files = Files::of(&top, below, &all);
+    let others = config.evaluators();
+    let pipelines = config.targets().filter_map(|target| target.command_line());
+    let pipelines = pipelines.filter(|line| !others.contains(line));
+    let named = NamedFiles::of(commands.iter().copied(), &files)
+        .without(&NamedFiles::of(pipelines, &files));
+    let is_edited = |path: &Path| -> Option<bool> {
+        let up = below.components().map(|_| "..");
+        let name = match path.strip_prefix(below) {
+            Ok(name) => name.to_path_buf(),
+            Err(_) => up.collect::<PathBuf>().join(path),
+        };
+        let (_, mut base) = baseline::base_files(&config.root, with, &[&name]).ok()?;
+        let base = base.remove(0).ok()??;
+        let head = std::fs::read(top.join(path)).ok()?;
+        Some(named.differ(path, &base, &head))
+    };
+    let edited = against.changed.iter();
+    let edited = edited.filter(|path| named.have(path) && is_edited(path) == Some(true));
+    let edited = edited.map(|path| EditedRule {
+        what: EVALUATOR,
+        path: path.clone(),
+    });
+    Ok(edited.collect())
+}
+
+/// The files that a renamed command moves to another folder, each with its new path. `base` and `head`: two commands that
+/// differ in names of files alone.
+pub(super) fn moved<'c>(base: &'c str, head: &'c str) -> impl Iterator<Item = [&'c str; 2]> {
+    let words = base.split_whitespace().zip(head.split_whitespace());
+    let files = words.map(|(one, other)| [one, other].map(|word| option_and_file(word).1));
+    files.filter(|files| {
+        let [one, other] = files.map(|name| Path::new(name).parent());
+        one != other
+    })
 }
 
 /// Whether the measurement is defined by anything else than settings.
