@@ -127,7 +127,7 @@ pub(super) fn of_the_base(
     let same_seed = differences.any(|one| matches!(one, Difference::BaseRanCasesOfTheHead { .. }));
     let is_covered = |key: &str| OF_EFFORT.contains(&key) || (key == "seed" && same_seed);
     let edits_settings = measured.iter().any(|edit| !is_covered(&edit.key));
-    let (files, mut hindered) = match edited_files(&base_config, config, request) {
+    let (mut files, mut hindered) = match edited_files(&base_config, config, request) {
         Ok(files) => (files, None),
         Err(error) => {
             let why =
@@ -135,6 +135,16 @@ pub(super) fn of_the_base(
             (EditedRules::default(), Some(why))
         }
     };
+    // A moved evaluator is the same, but the files beside it that it reads may differ.
+    let rescored = head_config.rescored_evaluators();
+    let moved = renamed
+        .iter()
+        .filter(|(_, head)| rescored.contains(&head.as_str()));
+    let moved = moved.flat_map(|(base, head)| rule_files::moved(base, head));
+    files.files.extend(moved.map(|[_, path]| EditedRule {
+        what: rule_files::EVALUATOR,
+        path: path.into(),
+    }));
     if !edits_settings && files.files.is_empty() && hindered.is_none() {
         return None;
     }

@@ -101,6 +101,7 @@ pub(super) fn edited(
             scripts.insert(place, what);
         }
     }
+    let evaluators = edited_evaluators(config, &config.rescored_evaluators(), with)?;
     let pipeline = pipeline(config, &files);
     let checks = checks(config, &files, &templates, scripts.keys());
     let in_workspace = checks_in_workspace(config, &files, &templates);
@@ -137,6 +138,7 @@ pub(super) fn edited(
             None if in_template(path) && is_of_the_program(path) => continue,
             None if in_template(path) => TEMPLATE,
             None if checks.names(path) => READ,
+            None if evaluators.iter().any(|file| file.path == *path) => EVALUATOR,
             None if pipeline.names(path) || pipeline.may_read(path) => continue,
             None if checks.may_read(path) => {
                 read.push(path.clone());
@@ -186,7 +188,7 @@ pub(super) fn edited_evaluators(
     let mut all = against.files;
     all.extend(against.changed.iter().cloned());
     let files = Files::of(&top, below, &all);
-    let others = config.evaluators();
+    let others = [config.evaluators(), config.rescored_evaluators()].concat();
     let pipelines = config.targets().filter_map(|target| target.command_line());
     let pipelines = pipelines.filter(|line| !others.contains(line));
     let named = NamedFiles::of(commands.iter().copied(), &files)

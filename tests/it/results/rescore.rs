@@ -313,3 +313,52 @@ fn an_edit_of_an_evaluator_behind_a_wrapper_is_told_and_one_of_the_module_that_i
         assert!(!tells(&judged, "edits_evaluator"), "{run}: {}", said.stdout);
     }
 }
+
+#[test]
+fn an_evaluator_that_writes_softer_scores_itself_is_judged_by_the_scorer_of_the_base() {
+    let (_remote, project) = branch(&format!("{SUITE}{RESCORE}"), &scorer(STRICT));
+    git(
+        project.root(),
+        &["checkout", "--quiet", "-b", "soft", "main"],
+    );
+    let softer = EVALUATOR.replace(
+        "sh score.sh \"$1.raw\" \"$1\"",
+        "sed '2,$s/$/1/' \"$1.raw\" > \"$1\"",
+    );
+    assert_ne!(softer, EVALUATOR);
+    project.write("eval.sh", &softer);
+    commit(&project, "softer");
+    let (said, judged) = gate(&project, &BROKEN);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judged["verdict"], json!("regression"), "{}", said.stdout);
+    let first = judged["reasons"][0]["text"].as_str().expect("a text");
+    insta::assert_snapshot!(redacted(first), @"this change edits what is measured; measured with the files of the base [HASH] (`eval.sh`), the verdict is regression: `results.qa.correct` fell from 1.0000 to 0.7500 over 20 cases, by 0.2500 (the limit is 0.0500), and all repeats agreed; most of it in `qa/case-02`, `qa/case-05`, `qa/case-11`");
+    // Where the answers are right, the same edit passes by both, and is told.
+    let (said, _) = gate(&project, &[]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    insta::assert_snapshot!(redacted(&lines_with(&said.stdout, &["`eval.sh`"])), @"
+    ! this change edits the evaluator `eval.sh`
+    · measured with the files of the base [HASH] (`eval.sh`), the verdict is pass
+    ");
+
+    // The files beside an evaluator that moves may differ.
+    git(
+        project.root(),
+        &["checkout", "--quiet", "-b", "moved", "main"],
+    );
+    project.write("apart/eval.sh", EVALUATOR);
+    project.write(
+        "kelvin.yaml",
+        &project
+            .read("kelvin.yaml")
+            .replace("eval.sh", "apart/eval.sh"),
+    );
+    git(project.root(), &["rm", "--quiet", "eval.sh"]);
+    commit(&project, "another folder");
+    let (said, judged) = gate(&project, &BROKEN);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judged["verdict"], json!("regression"), "{}", said.stdout);
+    let (said, judged) = gate(&project, &[]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    assert!(tells(&judged, "measured_as_base"), "{}", said.stdout);
+}
