@@ -357,5 +357,15 @@ pub(super) fn in_repository(
     let below = root
         .strip_prefix(&top)
         .context("the configuration is outside the repository")?;
-    Ok(below.join(path))
+    let mut found = below.to_path_buf();
+    for part in path.components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir => {
+                found.pop();
+            }
+            part => found.push(part),
+        }
+    }
+    Ok(found)
 }

@@ -69,14 +69,6 @@ pub(super) fn leave_out_moves(
     renamed
 }
 
-/// The option that a word of a command sets, empty if it sets none, and the file that it may name, relative to the folder
-/// of the configuration: `--config={root}/qa.yaml` sets `--config` and names `qa.yaml`.
-pub(super) fn option_and_file(word: &str) -> (&str, &str) {
-    let (option, name) = word.split_once('=').unwrap_or(("", word));
-    let name = name.trim_matches(['"', '\'']).trim_start_matches("{root}/");
-    (option, name.trim_start_matches("./"))
-}
-
 /// Whether two commands differ in the names of files that have the same content, and in nothing else. A different
 /// number of spaces counts as an edit, because the spaces may be inside a quoted word.
 fn names_moved_files((base, head): (&str, &str), config: &Config, request: &GateRequest) -> bool {
@@ -90,7 +82,7 @@ fn names_moved_files((base, head): (&str, &str), config: &Config, request: &Gate
         .peekable();
     differing.peek().is_some()
         && differing.all(|(one, other)| {
-            let [(set, one), (sets, other)] = [one, other].map(option_and_file);
+            let [(set, one), (sets, other)] = [one, other].map(rule_files::option_and_file);
             let with = (request.login.as_ref(), &request.hint);
             let base = baseline::base_files(&config.root, with, &[Path::new(one)]);
             let base = base.ok().and_then(|(_, mut files)| files.remove(0).ok()?);
@@ -135,7 +127,7 @@ pub(super) fn of_the_base(
     let same_seed = differences.any(|one| matches!(one, Difference::BaseRanCasesOfTheHead { .. }));
     let is_covered = |key: &str| OF_EFFORT.contains(&key) || (key == "seed" && same_seed);
     let edits_settings = measured.iter().any(|edit| !is_covered(&edit.key));
-    let (files, mut hindered) = match edited_files(&base_config, config, request) {
+    let (mut files, mut hindered) = match edited_files(&base_config, config, request) {
         Ok(files) => (files, None),
         Err(error) => {
             let why =
@@ -143,6 +135,16 @@ pub(super) fn of_the_base(
             (EditedRules::default(), Some(why))
         }
     };
+    // A moved evaluator is the same, but the files beside it that it reads may differ.
+    let rescored = head_config.rescored_evaluators();
+    let moved = renamed
+        .iter()
+        .filter(|(_, head)| rescored.contains(&head.as_str()));
+    let moved = moved.flat_map(|(base, head)| rule_files::moved(base, head));
+    files.files.extend(moved.map(|[_, path]| EditedRule {
+        what: rule_files::EVALUATOR,
+        path: path.into(),
+    }));
     if !edits_settings && files.files.is_empty() && hindered.is_none() {
         return None;
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::rule_files::{self, EditedRule};
+use super::rule_files::{self, EVALUATOR, EditedRule};
 use super::why::reason;
 use super::{GateRequest, calibrated, measure};
 use crate::baseline::{self, Unknown};
@@ -102,9 +102,6 @@ impl RulesBefore {
         judgement.verdict.reasons.insert(0, reason);
     }
 }
-
-/// The name of the files of evaluators in messages.
-const EVALUATOR: &str = "evaluator";
 
 /// The name of the file of calibrations in messages.
 const CALIBRATION: &str = "calibration of the judges";
@@ -229,49 +226,8 @@ pub(super) fn edited_rules(
 /// A warning about edits of the files that the command of an evaluator names: the edited evaluator may give higher
 /// scores, and this looks like a better pipeline.
 fn of_evaluators(config: &Config, request: &GateRequest) -> Option<Reason> {
-    let commands = config.evaluators();
-    if commands.is_empty() {
-        return None;
-    }
     let with = (request.login.as_ref(), &request.hint);
-    let (_, against) = baseline::edited(&config.root, with).ok()?;
-    let against = against?;
-    let root = config.root.canonicalize().ok()?;
-    let top = against.top.canonicalize().ok()?;
-    let below = root.strip_prefix(&top).ok()?;
-    let is_named = |path: &Path| {
-        commands.iter().any(|command| {
-            // pytest runs the tests in a folder, so the files in such a folder are the evaluator; for other commands, a
-            // folder may belong to the pipeline.
-            let takes_folders = command.contains("pytest");
-            let mut words = command.split_whitespace();
-            words.any(|word| {
-                let (_, name) = measure::option_and_file(word);
-                // The text after `::` names a test in the file.
-                let name = name.split("::").next().unwrap_or_default();
-                let name = name.trim_end_matches('/');
-                let named = below.join(name);
-                let is_name = !name.is_empty() && name != ".";
-                is_name && (path == named || takes_folders && path.starts_with(named))
-            })
-        })
-    };
-    // New, deleted and renamed files are reported elsewhere: with the items that they score, or with the edited
-    // command.
-    let is_edited = |path: &Path| {
-        let name = path.strip_prefix(below).unwrap_or(path);
-        let base = baseline::base_files(&config.root, with, &[name]);
-        let base = base.ok().and_then(|(_, mut files)| files.remove(0).ok()?);
-        base.is_some() && top.join(path).is_file()
-    };
-    let edited = against.changed.iter();
-    let edited = edited.filter(|path| is_named(path) && is_edited(path));
-    let edited: Vec<EditedRule> = edited
-        .map(|path| EditedRule {
-            what: EVALUATOR,
-            path: path.clone(),
-        })
-        .collect();
+    let edited = rule_files::edited_evaluators(config, &config.evaluators(), with).ok()?;
     (!edited.is_empty()).then(|| {
         let text = format!(
             "this change edits the {EVALUATOR} {}: whether it scores as before is not known",
@@ -349,15 +305,7 @@ fn of_moved(config: &Config, renamed: &BTreeMap<String, String>) -> Vec<Reason> 
         .iter()
         .filter(|(_, head)| evaluators.contains(&head.as_str()));
     let told = moved.flat_map(|(base, head)| {
-        let words = base.split_whitespace().zip(head.split_whitespace());
-        let files = words.map(|(one, other)| {
-            [one, other].map(|word| measure::option_and_file(word).1)
-        });
-        let moved = files.filter(|files| {
-            let [one, other] = files.map(|name| Path::new(name).parent());
-            one != other
-        });
-        moved.map(|[one, other]| {
+        rule_files::moved(base, head).map(|[one, other]| {
             let text = format!(
                 "this change moves the {EVALUATOR} `{one}` to `{other}`: whether the files beside it are as before is not \
                  known"

@@ -477,11 +477,18 @@ impl ProbeSettings for ResultsSettings {
     }
 
     fn evaluators(&self) -> Vec<&str> {
-        // An evaluator whose answers are scored by a separate command is left out: the command of the base scores them
-        // too, so an edit of the evaluator cannot hide a drop.
         let suites = self.suites.iter();
         let whole = suites.filter(|suite| suite.keys.rescore.is_none());
         whole
+            .filter_map(|suite| suite.keys.run.as_deref())
+            .collect()
+    }
+
+    /// Such an evaluator writes scores too, so an edit of it lets the scoring command of the base score its answers.
+    fn rescored_evaluators(&self) -> Vec<&str> {
+        let suites = self.suites.iter();
+        let rescored = suites.filter(|suite| suite.keys.rescore.is_some());
+        rescored
             .filter_map(|suite| suite.keys.run.as_deref())
             .collect()
     }

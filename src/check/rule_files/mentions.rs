@@ -122,7 +122,20 @@ impl<'a> Files<'a> {
         self.below
     }
 
-    fn text(&self, path: &Path) -> Option<String> {
+    /// Whether there is a file with a path.
+    pub(super) fn have(&self, path: &Path) -> bool {
+        self.all.contains(path)
+    }
+
+    /// Whether there is a folder with a path.
+    pub(super) fn have_folder(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        let named = self.folders.get(name);
+        named.is_some_and(|folders| folders.contains(path))
+    }
+
+    /// The text of a file; none if it is too long, or no text.
+    pub(super) fn text(&self, path: &Path) -> Option<String> {
         let path = self.top.join(path);
         let data = std::fs::metadata(&path).ok()?;
         if !data.is_file() || data.len() > MOST_READ {

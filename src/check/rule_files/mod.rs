@@ -7,7 +7,9 @@
 //! folder, except the known files of the pipeline: a text that names or lists a folder, and one that starts a tool
 //! which finds its files itself.
 
+mod commands;
 mod mentions;
+mod programs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,10 +18,13 @@ use serde_json::Value;
 
 use crate::baseline;
 use crate::baseline::{Hint, Login};
+use commands::NamedFiles;
+pub(super) use commands::option_and_file;
 use kelvin_run::config;
 use kelvin_run::config::Config;
 use kelvin_system::git::Oid;
 use mentions::{Files, Reached};
+use programs::Programs;
 
 /// Labels of files that are reported but not used for a measurement: items, which are compared one by one.
 const OF_ITEMS: [&str; 3] = ["golden set", "corpus", "prompts"];
@@ -33,6 +38,8 @@ pub(super) fn is_of_items(what: &str) -> bool {
 
 /// The label of the template.
 pub(super) const TEMPLATE: &str = "template of the workspace";
+/// The label of a file of an evaluator.
+pub(super) const EVALUATOR: &str = "evaluator";
 /// The label of any other file.
 const READ: &str = "file that a check reads or runs";
 
@@ -50,7 +57,7 @@ pub(super) struct EditedRule {
 pub(super) struct EditedRules {
     /// The files that the change edits.
     pub(super) files: Vec<EditedRule>,
-    /// A file of the template that belongs to the pipeline, if the pipeline is in the template.
+    /// The program of the pipeline, if it is in the template.
     pub(super) pipeline_inside: Option<String>,
 }
 
@@ -94,17 +101,29 @@ pub(super) fn edited(
             scripts.insert(place, what);
         }
     }
+    let evaluators = edited_evaluators(config, &config.rescored_evaluators(), with)?;
     let pipeline = pipeline(config, &files);
     let checks = checks(config, &files, &templates, scripts.keys());
-    let inside = templates
-        .iter()
-        .find_map(|folder| inside(config, &top.join(folder)));
+    let in_workspace = checks_in_workspace(config, &files, &templates);
+    let is_checked = |path: &PathBuf| checks.names(path) || in_workspace.names(path);
+    let mut programs = Programs::default();
+    for line in config.targets().filter_map(|target| target.command_line()) {
+        for folder in &templates {
+            programs.find(line, (&top, &below), folder, &is_checked);
+        }
+    }
     let in_template = |path: &Path| templates.iter().any(|folder| path.starts_with(folder));
+    // A file of the template is what a scenario begins with, whoever else names it. Only where the program of the
+    // pipeline is such a file, the files that it names there are a part of it.
+    let is_of_the_program = |path: &PathBuf| {
+        let is_part = programs.are_inside() && pipeline.names(path) && !is_checked(path);
+        programs.have(path) || is_part
+    };
     let own = config.file.file_name().map(|name| below.join(name));
     let calibration = below.join(&config.gate.calibration);
     let mut found = EditedRules {
         files: Vec::new(),
-        pipeline_inside: inside,
+        pipeline_inside: programs.shown(&templates),
     };
     let mut read = Vec::new();
     for path in &against.changed {
@@ -115,14 +134,12 @@ pub(super) fn edited(
             Some(what) if OF_ITEMS.contains(what) => continue,
             Some(&SCENARIOS) if !expects_otherwise(config, path, &top, with)? => continue,
             Some(what) => *what,
-            None if checks.names(path) && !in_template(path) => READ,
             // Edits of the pipeline's own files are judged by the behaviour of the pipeline.
-            None if !checks.names(path)
-                && (pipeline.names(path) || pipeline.may_read(path) && !in_template(path)) =>
-            {
-                continue;
-            }
+            None if in_template(path) && is_of_the_program(path) => continue,
             None if in_template(path) => TEMPLATE,
+            None if checks.names(path) => READ,
+            None if evaluators.iter().any(|file| file.path == *path) => EVALUATOR,
+            None if pipeline.names(path) || pipeline.may_read(path) => continue,
             None if checks.may_read(path) => {
                 read.push(path.clone());
                 continue;
@@ -146,6 +163,65 @@ pub(super) fn edited(
     }
     found.files.sort();
     Ok(found)
+}
+
+/// The files of evaluators that the change edits: those that one of the commands names, itself or through a wrapper. New,
+/// deleted and renamed files are reported elsewhere: with the items that they score, or with the edited command.
+///
+/// # Errors
+///
+/// Fails if the base cannot be read.
+pub(super) fn edited_evaluators(
+    config: &Config,
+    commands: &[&str],
+    with: (Option<&Login>, &Hint),
+) -> anyhow::Result<Vec<EditedRule>> {
+    if commands.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (_, Some(against)) = baseline::edited(&config.root, with)? else {
+        anyhow::bail!("the files of the repository cannot be listed");
+    };
+    let root = config.root.canonicalize()?;
+    let top = against.top.canonicalize()?;
+    let below = root.strip_prefix(&top)?;
+    let mut all = against.files;
+    all.extend(against.changed.iter().cloned());
+    let files = Files::of(&top, below, &all);
+    let others = [config.evaluators(), config.rescored_evaluators()].concat();
+    let pipelines = config.targets().filter_map(|target| target.command_line());
+    let pipelines = pipelines.filter(|line| !others.contains(line));
+    let named = NamedFiles::of(commands.iter().copied(), &files)
+        .without(&NamedFiles::of(pipelines, &files));
+    let is_edited = |path: &Path| -> Option<bool> {
+        let up = below.components().map(|_| "..");
+        let name = match path.strip_prefix(below) {
+            Ok(name) => name.to_path_buf(),
+            Err(_) => up.collect::<PathBuf>().join(path),
+        };
+        let (_, mut base) = baseline::base_files(&config.root, with, &[&name]).ok()?;
+        let base = base.remove(0).ok()??;
+        let head = std::fs::read(top.join(path)).ok()?;
+        Some(named.differ(path, &base, &head))
+    };
+    let edited = against.changed.iter();
+    let edited = edited.filter(|path| named.have(path) && is_edited(path) == Some(true));
+    let edited = edited.map(|path| EditedRule {
+        what: EVALUATOR,
+        path: path.clone(),
+    });
+    Ok(edited.collect())
+}
+
+/// The files that a renamed command moves to another folder, each with its new path. `base` and `head`: two commands that
+/// differ in names of files alone.
+pub(super) fn moved<'c>(base: &'c str, head: &'c str) -> impl Iterator<Item = [&'c str; 2]> {
+    let words = base.split_whitespace().zip(head.split_whitespace());
+    let files = words.map(|(one, other)| [one, other].map(|word| option_and_file(word).1));
+    files.filter(|files| {
+        let [one, other] = files.map(|name| Path::new(name).parent());
+        one != other
+    })
 }
 
 /// Whether the measurement is defined by anything else than settings.
@@ -258,17 +334,22 @@ fn checks<'f, 's>(
     reached
 }
 
-/// The file of a template that is named by the command of the pipeline, as in `sh agent.sh`.
-fn inside(config: &Config, template: &Path) -> Option<String> {
-    let mut lines = config.targets().filter_map(|target| target.command_line());
-    lines.find_map(|line| {
-        let mut words = line.split_whitespace();
-        let named = words.find(|word| {
-            let is_relative = !word.starts_with(['/', '-', '{', '$']);
-            is_relative && template.join(word).is_file()
-        });
-        named.map(str::to_owned)
-    })
+/// The files that the commands of checks name where they are run, which is in a copy of a template, and those that such
+/// files name.
+fn checks_in_workspace<'f>(
+    config: &Config,
+    files: &'f Files<'f>,
+    templates: &[PathBuf],
+) -> Reached<'f> {
+    let mut reached = Reached::of(files);
+    let commands = config.checking_commands().into_iter();
+    for command in commands.filter(|command| !command.contains("{input}")) {
+        for folder in templates {
+            reached.look_through(command, Some(folder));
+        }
+    }
+    reached.follow();
+    reached
 }
 
 /// Whether a scenario that exists on both sides has another expectation on the base.

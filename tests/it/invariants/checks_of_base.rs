@@ -333,3 +333,94 @@ fn a_file_that_only_the_base_has_does_not_keep_its_rules_from_being_read() {
         }
     }
 }
+
+/// An agent whose text names what `named` says, and that writes `word` for the check of the template.
+fn naming(named: &str, word: &str) -> String {
+    format!(
+        "# {named}\ntest ! -e notes.txt || cat notes.txt > read.txt\necho {word} > a.txt\necho done\n"
+    )
+}
+
+const IN_TEMPLATE: &str = "\
+run: sh {root}/agent.sh
+scenarios: scenarios.jsonl
+jobs: 4
+workspace: {template: tpl}
+invariants:
+  in_template: {description: a, check: {type: command_exit, command: 'sh test.sh'}}
+";
+
+/// A project whose only check lies in the template, with its base measured.
+fn with_its_check_in_the_template(
+    settings: &str,
+    agent: (&str, &str),
+) -> (tempfile::TempDir, Project) {
+    let project = project("", 0, "");
+    project.write("kelvin.yaml", settings);
+    project.write(agent.0, agent.1);
+    project.write("scenarios.jsonl", &scenarios("done"));
+    project.write("tpl/test.sh", "grep -q good a.txt\n");
+    project.write("tpl/notes.txt", "old\n");
+    (measured(&project), project)
+}
+
+#[test]
+fn a_check_of_the_template_is_that_of_the_base_whoever_else_names_it() {
+    let (_remote, project) = with_its_check_in_the_template(
+        IN_TEMPLATE,
+        ("agent.sh", &naming("Then run test.sh.", "good")),
+    );
+    for named in ["Then run test.sh.", "See tpl/test.sh."] {
+        from_main(&project, "change");
+        project.write("agent.sh", &naming(named, "bad"));
+        project.write("tpl/test.sh", "true\n");
+        commit(&project, "softer");
+        let (said, judgement) = gate(&project);
+        assert_eq!(said.code, Some(3), "{named}: {}", judgement["reasons"]);
+        assert_eq!(judgement["verdict"], "regression", "{named}: {judgement}");
+        let first = &reasons(&judgement)[0];
+        assert_eq!(first["code"], "measured_as_base", "{named}: {first}");
+        let told = first["text"].as_str().expect("a text");
+        assert!(told.contains("tpl/test.sh"), "{named}: {told}");
+    }
+    // What only the agent reads there is a part of what a scenario begins with.
+    from_main(&project, "notes");
+    project.write("tpl/notes.txt", "new\n");
+    commit(&project, "other notes");
+    let (said, judgement) = gate(&project);
+    assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
+    let told = judgement["reasons"].to_string();
+    assert!(
+        told.contains("this change edits the template of the workspace `tpl/notes.txt`"),
+        "{told}"
+    );
+}
+
+#[test]
+fn an_agent_that_lies_in_the_template_is_not_told_and_its_check_there_leaves_the_verdict_open() {
+    for run in ["sh agent.sh", "sh -c 'sh agent.sh'"] {
+        let settings = IN_TEMPLATE.replace("sh {root}/agent.sh", run);
+        let agent = naming("Then run test.sh.", "good");
+        let (_remote, project) =
+            with_its_check_in_the_template(&settings, ("tpl/agent.sh", &agent));
+        from_main(&project, "agent");
+        project.write("tpl/agent.sh", &format!("{agent}# Another word.\n"));
+        commit(&project, "another agent");
+        let (said, judgement) = gate(&project);
+        assert_eq!(judgement["verdict"], "pass", "{run}: {}", said.stdout);
+        let told = judgement["reasons"].to_string();
+        assert!(!tells(&judgement, "edits_measure"), "{run}: {told}");
+        from_main(&project, "both");
+        project.write("tpl/agent.sh", &naming("Then run test.sh.", "bad"));
+        project.write("tpl/test.sh", "true\n");
+        commit(&project, "softer");
+        let (said, judgement) = gate(&project);
+        assert_eq!(
+            judgement["verdict"], "inconclusive",
+            "{run}: {}",
+            said.stdout
+        );
+        let first = reasons(&judgement)[0]["text"].as_str().expect("a text");
+        assert!(first.contains("as `agent.sh`"), "{run}: {first}");
+    }
+}

@@ -112,7 +112,7 @@ fn an_evaluator_that_is_edited_is_told_first_since_it_may_score_otherwise() {
     let (said, judged) = gate(&project, &[]);
     assert_eq!(judged["verdict"], json!("pass"), "{}", said.stdout);
     let first = judged["reasons"][0]["text"].as_str().expect("a text");
-    insta::assert_snapshot!(first, @"this change edits the evaluator `eval.sh`: whether it scores as before is not known");
+    insta::assert_snapshot!(first, @"this change edits the evaluator `eval.sh`, `score.sh`: whether it scores as before is not known");
     // Nobody but the edited evaluator has scored anything, so that it is neither green nor done.
     let page = project.read("kelvin/gate.md");
     insta::assert_snapshot!(lines_with(&page, &["### ", "`rescore`"]), @"
@@ -214,4 +214,151 @@ fn a_rescore_without_its_files_is_refused() {
     );
     let said = project.kelvin(&["check"]).expect(1);
     insta::assert_snapshot!(lines_with(&said.stderr, &["`rescore`"]), @"error: `rescore` has no placeholder `{output}`");
+}
+
+/// A project whose evaluator is reached by some other command, with its base measured.
+fn behind(run: &str, files: &[(&str, &str)]) -> (TempDir, Project) {
+    let (remote, url) = bare();
+    let project = pushed(&url, "");
+    let cases: String = (1..=20)
+        .map(|n| format!("case-{n:02} what is {n}?\n"))
+        .collect();
+    project.write("cases.txt", &cases);
+    project.write("eval.sh", EVALUATOR);
+    project.write("score.sh", &scorer(STRICT));
+    for (name, text) in files {
+        project.write(name, text);
+    }
+    let suite = SUITE.replace("sh eval.sh {output}", run);
+    project.write("kelvin.yaml", &format!("{suite}repeats: 3\n"));
+    commit(&project, "an evaluator");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    (remote, project)
+}
+
+/// An evaluator in Python that asks the module `app`.
+const IN_PYTHON: &str = "\
+import sys
+import app
+with open(sys.argv[1], 'w') as table:
+    table.write('id,question,answer,ok\\n')
+    for line in open('cases.txt'):
+        name, question = line.strip().split(' ', 1)
+        answer = app.answer(question)
+        table.write(f'{name},{question},{answer},{int(answer == \"yes\")}\\n')
+";
+
+#[test]
+fn an_edit_of_an_evaluator_behind_a_wrapper_is_told_and_one_of_the_module_that_it_asks_is_not() {
+    let wrappers: [(&str, &str, &str); 5] = [
+        ("python3 -m evals {output}", "", ""),
+        (
+            "make -s eval OUT={output}",
+            "Makefile",
+            "other:\n\ttrue\neval:\n\t@python3 evals.py $(OUT)\n",
+        ),
+        (
+            "sh tools/run.sh {output}",
+            "tools/run.sh",
+            "python3 \"$(dirname \"$0\")/../evals.py\" \"$1\"\n",
+        ),
+        (
+            "sh run.sh {output}",
+            "run.sh",
+            "# app.py is the pipeline.\npython3 evals.py \"$1\"\n",
+        ),
+        (
+            "python3 runner.py evals {output}",
+            "runner.py",
+            "import runpy, sys\nsys.path.insert(0, '.')\nsys.argv = sys.argv[1:]\n\
+             runpy.run_path('evals/ask.py')\n",
+        ),
+    ];
+    for (run, wrapper, text) in wrappers {
+        let evals = match wrapper {
+            "runner.py" => "evals/ask.py",
+            _ => "evals.py",
+        };
+        let mut files = vec![
+            (evals, IN_PYTHON),
+            ("app.py", "def answer(question):\n    return 'yes'\n"),
+        ];
+        if !wrapper.is_empty() {
+            files.push((wrapper, text));
+        }
+        let (_remote, project) = behind(run, &files);
+        git(
+            project.root(),
+            &["checkout", "--quiet", "-b", "soft", "main"],
+        );
+        project.write(evals, &IN_PYTHON.replace("answer == \"yes\"", "True"));
+        commit(&project, "softer");
+        let (said, judged) = gate(&project, &[]);
+        assert_eq!(judged["verdict"], json!("pass"), "{run}: {}", said.stdout);
+        let first = judged["reasons"][0]["text"].as_str().expect("a text");
+        let told = format!("this change edits the evaluator `{evals}`");
+        assert!(first.starts_with(&told), "{run}: {first}");
+        git(
+            project.root(),
+            &["checkout", "--quiet", "-b", "app", "main"],
+        );
+        project.write("app.py", "def answer(question):\n    return str('yes')\n");
+        if wrapper == "Makefile" {
+            project.write(wrapper, &text.replace("\ttrue", "\tpython3 app.py"));
+        }
+        commit(&project, "another pipeline");
+        let (said, judged) = gate(&project, &[]);
+        assert_eq!(judged["verdict"], json!("pass"), "{run}: {}", said.stdout);
+        assert!(!tells(&judged, "edits_evaluator"), "{run}: {}", said.stdout);
+    }
+}
+
+#[test]
+fn an_evaluator_that_writes_softer_scores_itself_is_judged_by_the_scorer_of_the_base() {
+    let (_remote, project) = branch(&format!("{SUITE}{RESCORE}"), &scorer(STRICT));
+    git(
+        project.root(),
+        &["checkout", "--quiet", "-b", "soft", "main"],
+    );
+    let softer = EVALUATOR.replace(
+        "sh score.sh \"$1.raw\" \"$1\"",
+        "sed '2,$s/$/1/' \"$1.raw\" > \"$1\"",
+    );
+    assert_ne!(softer, EVALUATOR);
+    project.write("eval.sh", &softer);
+    commit(&project, "softer");
+    let (said, judged) = gate(&project, &BROKEN);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judged["verdict"], json!("regression"), "{}", said.stdout);
+    let first = judged["reasons"][0]["text"].as_str().expect("a text");
+    insta::assert_snapshot!(redacted(first), @"this change edits what is measured; measured with the files of the base [HASH] (`eval.sh`), the verdict is regression: `results.qa.correct` fell from 1.0000 to 0.7500 over 20 cases, by 0.2500 (the limit is 0.0500), and all repeats agreed; most of it in `qa/case-02`, `qa/case-05`, `qa/case-11`");
+    // Where the answers are right, the same edit passes by both, and is told.
+    let (said, _) = gate(&project, &[]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    insta::assert_snapshot!(redacted(&lines_with(&said.stdout, &["`eval.sh`"])), @"
+    ! this change edits the evaluator `eval.sh`
+    · measured with the files of the base [HASH] (`eval.sh`), the verdict is pass
+    ");
+
+    // The files beside an evaluator that moves may differ.
+    git(
+        project.root(),
+        &["checkout", "--quiet", "-b", "moved", "main"],
+    );
+    project.write("apart/eval.sh", EVALUATOR);
+    project.write(
+        "kelvin.yaml",
+        &project
+            .read("kelvin.yaml")
+            .replace("eval.sh", "apart/eval.sh"),
+    );
+    git(project.root(), &["rm", "--quiet", "eval.sh"]);
+    commit(&project, "another folder");
+    let (said, judged) = gate(&project, &BROKEN);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judged["verdict"], json!("regression"), "{}", said.stdout);
+    let (said, judged) = gate(&project, &[]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    assert!(tells(&judged, "measured_as_base"), "{}", said.stdout);
 }

@@ -100,6 +100,11 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
         Vec::new()
     }
 
+    /// The command lines that run the pipeline and score it, and whose answers another command scores once more.
+    fn rescored_evaluators(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// The files of results that an earlier step has made. `root`: the folder of the configuration.
     fn given_files(&self, root: &Path) -> Vec<PathBuf> {
         let _ = root;

@@ -186,6 +186,13 @@ impl Config {
             .collect()
     }
 
+    /// The command lines that run a pipeline and score it, and whose answers another command scores once more.
+    pub fn rescored_evaluators(&self) -> Vec<&str> {
+        self.configured()
+            .flat_map(|probe| probe.settings.rescored_evaluators())
+            .collect()
+    }
+
     /// The files of results that an earlier step has made, and no command of the configuration.
     pub fn given_files(&self) -> Vec<PathBuf> {
         self.configured()
