@@ -9,8 +9,8 @@ use crate::history;
 use kelvin_base::exit::Misuse;
 use kelvin_probe::{Items, Kind};
 use kelvin_record::Listing;
-use kelvin_run::Step;
 use kelvin_run::config::Config;
+use kelvin_run::{Step, calls_of_an_order};
 
 /// A probe that is run, with the items that it is run on.
 pub(super) struct AskedProbe<'c> {
@@ -165,6 +165,8 @@ pub(crate) fn list(request: &CheckRequest, with_digests: bool) -> anyhow::Result
         }
         listing.more_reruns += of_side.more_reruns;
         listing.further_turns += of_side.further_turns;
+        // A variant is another input than its item; without variants, each item is an input.
+        listing.of_the_order += of_the_order(&side, side.chosen + of_side.variants.len());
         listing.judge_trial = listing.judge_trial.or(of_side.judge_trial);
         listing.variants.extend(of_side.variants);
         listing.notices.extend(side.items.notices());
@@ -172,6 +174,16 @@ pub(crate) fn list(request: &CheckRequest, with_digests: bool) -> anyhow::Result
     }
     listing.notices.sort();
     Ok(listing)
+}
+
+/// How many calls find out whether the answers to a probe's inputs depend on the order of the calls.
+fn of_the_order(side: &AskedProbe<'_>, inputs: usize) -> usize {
+    let plan = side.items.plan();
+    let steps = plan.steps();
+    let stays = steps.iter().enumerate().filter(|(at, _)| plan.stays(*at));
+    stays
+        .map(|(_, step)| calls_of_an_order(inputs, step.program.target.at_once() > 1))
+        .sum()
 }
 
 /// Files beside the pipeline that do not belong to its code: a change to such a file changes no answer.

@@ -71,7 +71,12 @@ pub(crate) struct CallCost {
 pub(crate) fn bill(request: &CheckRequest, usd: Option<f64>) -> anyhow::Result<Bill> {
     let config = request.registry.configured(&request.overrides)?;
     let listing = list(request, false)?;
-    let calls_by = listing.invocations;
+    let mut calls_by = listing.invocations;
+    // Only these are made once more for each re-run of the suite.
+    let repeated: usize = calls_by.values().sum();
+    if listing.of_the_order > 0 {
+        calls_by.insert("to compare the order of the calls", listing.of_the_order);
+    }
     let calls: usize = calls_by.values().sum();
     let configuration = super::configuration(&config);
     let history = History::open(&config.root)?;
@@ -107,7 +112,7 @@ pub(crate) fn bill(request: &CheckRequest, usd: Option<f64>) -> anyhow::Result<B
     };
     Ok(Bill {
         check: spent(calls),
-        gate_at_most: spent(calls + reruns(&config.gate, calls, listing.more_reruns)),
+        gate_at_most: spent(calls + reruns(&config.gate, repeated, listing.more_reruns)),
         calls_by,
         jobs,
         call,

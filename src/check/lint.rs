@@ -16,6 +16,8 @@ pub(crate) struct Linted {
     pub(crate) read: Vec<String>,
     /// The notices that a run would show as well.
     pub(crate) notices: Vec<Notice>,
+    /// How many of the notices may be about a slip; the others say how the items were read.
+    pub(crate) doubts: usize,
     /// Whether the configuration configures no probe, and only says how a finished report is judged.
     pub(crate) judges_only: bool,
     /// Why the configuration cannot be run; several reasons where they were found independently.
@@ -86,7 +88,7 @@ impl Linted {
                 .push("no probe: it judges finished reports, by `kelvin gate --report`".to_owned());
             return Ok(());
         }
-        let mut sides = Vec::new();
+        let (mut sides, mut remarks) = (Vec::new(), Vec::new());
         // The items of one probe are independent of those of another, so all are read.
         for kind in asked::kinds(&config, &request)? {
             match kind.read(&config) {
@@ -100,7 +102,7 @@ impl Linted {
                         self.read.push(items.unknown().unwrap_or_else(known));
                     }
                     self.notices.extend(items.notices());
-                    self.notices.extend(items.remarks());
+                    remarks.extend(items.remarks());
                     sides.push(AskedProbe {
                         kind,
                         items,
@@ -115,6 +117,8 @@ impl Linted {
         self.notices.extend(harmless::doubtful(&config, items));
         self.notices.extend(compute::same_service_notice(&config));
         self.notices.extend(too_few_runs(&config));
+        self.doubts = self.notices.len();
+        self.notices.extend(remarks);
         self.notices.sort();
         Ok(())
     }

@@ -109,6 +109,15 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
             "run `kelvin check` to its end, without `--only`; at least one call has to succeed",
         );
     }
+    if report.lacks_figures() {
+        return refuse(
+            &format!(
+                "the report has no figure to compare with{}",
+                why_none(report)
+            ),
+            "mend what failed and run `kelvin check` again, then save",
+        );
+    }
     if let Some(what) = of_another(config, report) {
         let check = format!("kelvin check --config {}", config.file.display());
         return refuse(&what, &format!("run `{check}`, then save"));
@@ -195,6 +204,15 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     })?;
     (request.say)("saved\n");
     Ok(())
+}
+
+/// Why the first gated metric of a report without figures was not measured, for the end of a sentence.
+fn why_none(report: &Report) -> String {
+    let gated = report.metrics.iter().filter(|(_, metric)| metric.gated);
+    let mut reasons = gated.filter_map(|(id, metric)| Some((id, metric.reason.as_ref()?)));
+    reasons.next().map_or_else(String::new, |(id, why)| {
+        format!(": `{id}` was not measured, since {}", safe::line(why))
+    })
 }
 
 /// A message if a report was measured with another configuration: all configurations in one folder write the same file.

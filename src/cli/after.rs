@@ -229,7 +229,8 @@ fn next(args: &CheckArgs, report: &Report, config: Option<&Config>, some_failed:
         Ending::DryRun | Ending::Changed | Ending::Failed => args.again().next(),
         // The other shards ran elsewhere.
         Ending::Complete if report.run.shard.is_some() => String::new(),
-        Ending::Complete if some_failed => args.again().next_when(MENDED),
+        // A report without any figure is refused as a base.
+        Ending::Complete if some_failed || report.lacks_figures() => args.again().next_when(MENDED),
         Ending::Complete if can_be_kept && session.dirty => {
             let later = config.filter(|config| needs_a_base(config));
             let later = later.map(|_| once_committed(args, more));

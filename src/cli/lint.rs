@@ -109,13 +109,20 @@ fn text(file: &str, linted: &Linted) -> String {
         let _ = writeln!(page, "note: {}", safe::line(&notice.text));
     }
     let shown = safe::line(file);
-    let _ = match linted.is_fine() {
-        true => writeln!(
+    let read = linted.read.join(", ");
+    let has_doubts = linted.doubts > 0;
+    // What only says how the items were read is printed in the same way, so "the note" has to be the only one.
+    let _ = match (linted.is_fine(), has_doubts, linted.notices.len()) {
+        (true, false, _) => writeln!(page, "{shown}: nothing is wrong with it; read: {read}"),
+        (true, true, 1) => writeln!(
             page,
-            "{shown}: nothing is wrong with it; read: {}",
-            linted.read.join(", ")
+            "{shown}: can be run, but look at the note above; read: {read}"
         ),
-        false => writeln!(page, "{shown}: cannot be run"),
+        (true, true, _) => writeln!(
+            page,
+            "{shown}: can be run, but look at the notes above; read: {read}"
+        ),
+        (false, ..) => writeln!(page, "{shown}: cannot be run"),
     };
     page
 }

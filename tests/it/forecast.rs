@@ -36,6 +36,28 @@ fn a_check_makes_the_calls_that_were_forecast_and_its_time_is_known_after_it() {
 }
 
 #[test]
+fn the_calls_that_compare_orders_are_forecast_where_a_process_stays() {
+    let project = Project::new("");
+    project.write(
+        "app.py",
+        "def decide(text):\n    open(\"calls\", \"a\").write(\"x\\n\")\n    return text.count(\"e\") % 3\n",
+    );
+    project.write(
+        "kelvin.yaml",
+        "run: {python: \"app:decide\"}\ncases: cases\ndecision_field: decision\ngoverning_types: [rule]\njobs: 2\n\
+         fingerprint: [\"*.py\"]\n",
+    );
+    let before = forecast(&project, &[]);
+    // Four inputs, each in one order, in the other, and alone.
+    assert_eq!(before["calls_by"]["to compare the order of the calls"], 12);
+    project.kelvin(&["check"]).expect(0);
+    assert_eq!(before["check"]["calls"], project.calls());
+    // Of one case, three variants are the other inputs.
+    let only = forecast(&project, &["--only", "alder"]);
+    assert_eq!(only["calls_by"]["to compare the order of the calls"], 12);
+}
+
+#[test]
 fn a_gate_takes_no_more_than_was_forecast() {
     // Half of the answers are thrown by a coin, so that much is in doubt.
     const COIN: &str = "n=$(od -An -N1 -tu1 /dev/urandom)\n\

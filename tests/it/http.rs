@@ -206,7 +206,7 @@ fn a_base_is_not_measured_by_the_service_of_its_change() {
     let said = project.kelvin(&["lint"]);
     insta::assert_snapshot!(said.stdout, @"
     note: the base cannot be measured beside the change: without `start` under `run.http`, the same service answers for both. Name the command that starts it in `start`, or compare with a stored report (`baseline.compute: false`)
-    kelvin.yaml: nothing is wrong with it; read: 4 cases
+    kelvin.yaml: can be run, but look at the note above; read: 4 cases
     next: kelvin check
     ");
     let said = project.kelvin(&["doctor"]);

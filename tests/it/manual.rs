@@ -217,8 +217,38 @@ fn lint_refuses_nothing_that_only_judges_reports_or_that_veritas_runs_often_enou
     let said = project.kelvin(&["lint"]).expect(0);
     insta::assert_snapshot!(said.stdout, @"
     note: the quality score wants 3 live runs of each case, and `repeats` is 1: only `kelvin gate veritas`, which makes as many, would score a case; else set `repeats: 3`, or `live_runs: 1` under `quality`
-    kelvin.yaml: nothing is wrong with it; read: 4 cases
+    kelvin.yaml: can be run, but look at the note above; read: 4 cases
     next: kelvin check
+    ");
+}
+
+#[test]
+fn after_a_note_about_a_slip_lint_does_not_say_that_nothing_is_wrong() {
+    let project = Project::new(CONSTANT);
+    let line = |at: usize| {
+        format!("{{\"claim\": \"Case {at}.\", \"rule\": \"Rule {at}.\", \"label\": \"yes\"}}\n")
+    };
+    project.write("cases.jsonl", &(0..4).map(line).collect::<String>());
+    let lint = |expected: &str| {
+        project.write(
+            "kelvin.yaml",
+            &format!(
+                "run: \"sh pipeline.sh {{input}} {{output}}\"\ncases: cases.jsonl\nrecords: {{expected: {expected}}}\n\
+                 decision_field: decision\ngoverning_types: [rule]\n"
+            ),
+        );
+        let said = project.kelvin(&["lint"]).expect(0);
+        lines_with(&said.stdout, &["note: ", "read: "])
+    };
+    insta::assert_snapshot!(lint("labl"), @"
+    note: cases.jsonl: no record has the field `labl` that `records.expected` names, so no case has a label; it is a field at the top of a record, and not one within another: the first record has `claim`, `rule`, `label`
+    note: cases.jsonl: 4 record(s); units: `claim` (4), `label` (4), `rule` (4); `records: {units: {...}}` declares others
+    kelvin.yaml: can be run, but look at the notes above; read: 4 cases
+    ");
+    // What only says how the records were read is no slip.
+    insta::assert_snapshot!(lint("label"), @"
+    note: cases.jsonl: 4 record(s); units: `claim` (4), `rule` (4); `records: {units: {...}}` declares others
+    kelvin.yaml: nothing is wrong with it; read: 4 cases
     ");
 }
 

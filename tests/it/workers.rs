@@ -1,3 +1,4 @@
+use kelvin_fixtures::text::lines_with;
 use std::fs;
 use std::process::Command;
 use std::thread::sleep;
@@ -378,6 +379,14 @@ fn the_doctor_says_which_python_is_taken_and_a_wrong_function_is_told_by_the_che
     for words in ["`python3` is `/", "`app:decide`", "`.venv`"] {
         assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
     }
+    configured(&project, "{python: \"app:decid\"}", "");
+    let said = project.kelvin(&["doctor"]).expect(1);
+    insta::assert_snapshot!(lines_with(&said.stdout, &["decid"]), @"missing  command      `app.py` has no `decid`; it has `decide`");
+    configured(&project, "{python: \"ap:decide\"}", "");
+    let said = project.kelvin(&["doctor"]);
+    let part = "; there is no `ap` in the folder of the configuration, so it has to be an installed package";
+    assert!(said.stdout.contains(part), "{}", said.stdout);
+    configured(&project, "{python: \"app:decide\"}", "");
     project.write("app.py", "def decide(one, two):\n    return 1\n");
     let said = project.kelvin(&["check"]);
     let all = format!("{}{}", said.stdout, said.stderr);

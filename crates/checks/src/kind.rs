@@ -410,6 +410,11 @@ impl Planned for PlannedScenarios<'_> {
         std::iter::once(scenarios).chain(judges).collect()
     }
 
+    /// Each scenario has a pipeline of its own, which remembers nothing of the others.
+    fn stays(&self, step: usize) -> bool {
+        step > 0 && self.steps()[step].program.target.stays()
+    }
+
     /// Opens the pipeline in a workspace with the checks after it, or, in a later step, the target that a judge calls.
     fn open(&self, step: usize, site: &TargetSite) -> Result<Box<dyn Target + '_>, Misuse> {
         if step > 0 {

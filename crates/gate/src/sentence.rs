@@ -33,6 +33,8 @@ pub(super) struct Subject<'a> {
     pub(super) min: Option<f64>,
     /// Why there is no value, in the words of the report that lacks it.
     pub(super) why: Option<&'a str>,
+    /// Whether the head has no value although some of it was measured, so that no cell is named as the missing one.
+    pub(super) is_withheld: bool,
     /// The decision about a governing type, if the metric is judged by its swaps.
     pub(super) of_type: Option<&'a TypeDecision>,
 }
@@ -56,6 +58,8 @@ impl Subject<'_> {
             Cause::Items | Cause::Missing => {
                 format!("{id} {}", self.why.unwrap_or("has lost items"))
             }
+            Cause::NoValue => self.unmeasured(),
+            Cause::Coverage if self.is_withheld => self.unmeasured(),
             Cause::Coverage if self.verdict.lost.is_empty() => {
                 format!("{id} {}", self.why.unwrap_or("has no value"))
             }
@@ -71,10 +75,6 @@ impl Subject<'_> {
             }
             Cause::Edited => self.turned(),
             Cause::Withdrawn => format!("{id} {}", self.why.unwrap_or("was withdrawn in part")),
-            Cause::NoValue => match self.why {
-                Some(why) => format!("{id} was not measured: {}", safe::line(why)),
-                None => format!("{id} has no value that both sides measured"),
-            },
             Cause::Incomparable => match self.why {
                 Some(why) => format!("{id} cannot be compared: {}", safe::line(why)),
                 None => format!(
@@ -83,6 +83,14 @@ impl Subject<'_> {
             },
             Cause::Unaffected => format!("{id} is as on the base, since nothing was run"),
             Cause::New => format!("{id} is new: the base does not have it"),
+        }
+    }
+
+    fn unmeasured(&self) -> String {
+        let id = name(self.id);
+        match self.why {
+            Some(why) => format!("{id} was not measured: {}", safe::line(why)),
+            None => format!("{id} has no value that both sides measured"),
         }
     }
 

@@ -36,6 +36,10 @@ pub(super) fn figures_of_base(
             Some(_) => graded_anew(base, head),
             None => of_what_was_answered(base),
         };
+        let score = match score.reason.as_deref() {
+            Some(why) => without_score(&score, why),
+            None => score,
+        };
         metrics.insert(JUDGE_SCORE.to_owned(), score);
         return;
     };
@@ -44,6 +48,39 @@ pub(super) fn figures_of_base(
             metric.withdraw(&why);
         }
     }
+}
+
+/// The metric of a base without a score, with a reason that names the side: the words of the figure itself would be taken
+/// for those of the head, which may be measured.
+fn without_score(score: &Metric, why: &str) -> Metric {
+    let mut score = score.clone();
+    score.withdraw(&format!(
+        "the base has no score, since {why}; measure the base again, with `kelvin check` at its commit"
+    ));
+    score
+}
+
+/// Why the grades of a report do not reach as a base: the judge gave none to more of the answers than may be without;
+/// none if it graded enough.
+pub(super) fn lacks_grades(section: &GradingSection) -> Option<String> {
+    let mut failed = Vec::new();
+    let mut answered = 0;
+    for (id, prompt) in &section.items {
+        let samples = prompt.samples.iter();
+        for sample in samples.filter(|sample| sample.candidate.answer.is_some()) {
+            answered += 1;
+            let unscored = sample.unscored.as_ref();
+            let by_judge = unscored.filter(|why| why.code == UnscoredCode::JudgeFailed);
+            failed.extend(by_judge.map(|why| (id, &why.text)));
+        }
+    }
+    let (id, why) = failed.first()?;
+    section.basis.max_errors.exceeded(failed.len(), answered)?;
+    Some(format!(
+        "the judge gave no grade to {} of {}; the first is `{id}`: {why}",
+        failed.len(),
+        counted(answered, "answer")
+    ))
 }
 
 /// The score of the base from the grades that the judge gave its answers in the run of the head.

@@ -386,21 +386,24 @@ impl Probe for GradingAtWork<'_> {
     fn against(&mut self, base: &dyn AnySection) -> anyhow::Result<()> {
         let base_section = own(base);
         let (old, new) = (&base_section.basis, self.plan.basis());
+        let records = self.grading.records();
+        // A base without any grade does not tell which models would have given them.
+        let served = base::served(&base_section.items);
         let is_like = old.judge == new.judge
             && old.scoring == new.scoring
-            && base::served(&base_section.items) == base::served(&self.grading.records());
+            && (served.is_none() || served == base::served(&records));
         self.of_base.clone_from(&old.asked);
         let states = base::fingerprints;
         self.grading.against(StoredAnswers {
             prompts: base_section.items.clone(),
-            restated: Restated::between(
-                states(&base_section.items),
-                states(&self.grading.records()),
-            ),
+            restated: Restated::between(states(&base_section.items), states(&records)),
             is_like,
             is_proved: is_like && old.is_proved(),
             doubt: match old.judge == new.judge {
-                true => old.doubt().filter(|_| is_like).map(WhyAnew::Doubted),
+                true => {
+                    let why = old.doubt().or_else(|| base::lacks_grades(base_section));
+                    why.filter(|_| is_like).map(WhyAnew::Doubted)
+                }
                 false if old.scoring == new.scoring => Some(WhyAnew::OtherJudge(old.judge.clone())),
                 false => None,
             },

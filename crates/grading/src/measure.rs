@@ -206,8 +206,8 @@ impl<'a> Grading<'a> {
     }
 
     /// Lets the judge grade the stored answers of the base again if their stored grades cannot be compared with its
-    /// own: another judge gave them, its grades could not be trusted in the run of the base, or it has drifted since. A
-    /// language model must have passed its test in this run.
+    /// own: another judge gave them, its grades could not be trusted in the run of the base or were too few there, or it has
+    /// drifted since. A language model must have passed its test in this run.
     fn grade_base_anew(&mut self) -> anyhow::Result<()> {
         let (plan, Some(base)) = (self.plan, &self.base) else {
             return Ok(());

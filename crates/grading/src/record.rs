@@ -48,7 +48,7 @@ pub struct GradingBasis {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhyAnew {
-    /// The judge could not be trusted in the run of the base; the text says why.
+    /// The judge could not be trusted in the run of the base, or gave too few grades there; the text says why.
     Doubted(String),
     /// The judge has drifted since the run of the base; the text says how.
     Drifted(String),
@@ -57,8 +57,9 @@ pub enum WhyAnew {
 }
 
 impl WhyAnew {
-    /// A sentence for people.
-    pub(super) fn sentence(&self) -> String {
+    /// A sentence for people. Only a judge that asks a language model is tried, so only such a judge can have proved
+    /// itself.
+    pub(super) fn sentence(&self, is_proved: bool) -> String {
         let (why, what) = match self {
             Self::Doubted(why) => ("in the run of the base, ", why),
             Self::Drifted(how) => ("", how),
@@ -70,8 +71,11 @@ impl WhyAnew {
             }
         };
         format!(
-            "{why}{what}. So the stored answers of the base were graded anew in this run, by the judge that has proved \
-             itself here"
+            "{why}{what}. So the stored answers of the base were graded anew in this run, by the judge {}",
+            match is_proved {
+                true => "that has proved itself here",
+                false => "of this change",
+            }
         )
     }
 }

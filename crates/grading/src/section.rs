@@ -86,7 +86,12 @@ pub(super) fn findings(section: GradingSection, of_the_run: Vec<Notice>) -> Find
 fn notices(basis: &GradingBasis, prompts: &BTreeMap<String, PromptRecord>) -> Vec<Notice> {
     let anew = basis.base_anew.iter();
     let mut notices: Vec<Notice> = anew
-        .map(|why| Notice::new(Code::own("base_graded_anew"), why.sentence()))
+        .map(|why| {
+            Notice::new(
+                Code::own("base_graded_anew"),
+                why.sentence(basis.is_proved()),
+            )
+        })
         .collect();
     notices.extend(by_old_references(prompts));
     notices.extend(unscored(prompts));

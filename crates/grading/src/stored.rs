@@ -49,7 +49,7 @@ pub(super) struct StoredAnswers {
     /// reports it. If it has changed, a judge that would only need a few grades is tested with all of them.
     pub(super) restated: Option<Restated>,
     /// Why the stored grades do not count although they mean the same: another judge gave them, or this judge could not
-    /// be trusted in the run of the base; none if they count, or if it was not tested in that run.
+    /// be trusted in the run of the base or gave too few there; none if they count.
     pub(super) doubt: Option<WhyAnew>,
 }
 

@@ -151,6 +151,12 @@ pub trait Planned: Sync {
         self.steps()[step].program.target.open(site)
     }
 
+    /// Whether the target of a step is a process that stays in memory from call to call, so that its first inputs are also
+    /// called in other orders. A kind that opens its own target around each call answers for that target.
+    fn stays(&self, step: usize) -> bool {
+        self.steps()[step].program.target.stays()
+    }
+
     /// Creates the probe with the runners, which are in the order of the steps. No call has been made yet.
     fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r>;
 }

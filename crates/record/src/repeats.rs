@@ -132,6 +132,9 @@ pub struct Listing {
     /// The turns of conversations after the first turn of each invocation: the rate limit counts every turn as a start.
     #[serde(skip)]
     pub further_turns: usize,
+    /// The calls that find out whether the answers depend on the order of the calls, in addition to the invocations.
+    #[serde(skip)]
+    pub of_the_order: usize,
     /// The variants of the items, in the order in which they are planned.
     pub variants: Vec<ListedVariant>,
     /// Notices about limits and skips.

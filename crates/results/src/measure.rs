@@ -179,6 +179,11 @@ impl Planned for PlannedSuites<'_> {
             .collect()
     }
 
+    /// An evaluator runs once and remembers nothing.
+    fn stays(&self, _step: usize) -> bool {
+        false
+    }
+
     fn open(&self, step: usize, site: &TargetSite) -> Result<Box<dyn Target + '_>, Misuse> {
         let suite = self.0.readers[step].suite;
         let mut site = site.clone();

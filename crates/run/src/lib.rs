@@ -36,7 +36,7 @@ use kelvin_base::usage::Usage;
 use kelvin_system::pipeline::Made;
 
 pub use journal::so_far;
-pub use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
+pub use runner::{Program, Rules, Runner, RunnerSettings, Start, Step, calls_of_an_order};
 pub use tree::{CALL, CONVERSATION, INPUTS, OUTPUT, Premises, folder_of};
 
 /// The files that the pipeline itself created in the interrupted runs with these output folders.

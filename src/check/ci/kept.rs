@@ -72,9 +72,15 @@ pub(super) fn keep(
             if error.downcast_ref::<Taken>().is_some() {
                 return Err(error);
             }
+            // No permission makes a base of a report without any figure.
+            let needs = match publication.report.lacks_figures() {
+                true => "",
+                false => {
+                    "; it needs `contents: write`, or `comment: later` and the workflow of `post/`"
+                }
+            };
             warnings.push(format!(
-                "the report was not kept on `{}`: {error:#}; it needs `contents: write`, or `comment: later` and the workflow \
-                 of `post/`",
+                "the report was not kept on `{}`: {error:#}{needs}",
                 config.baseline.branch
             ));
         }

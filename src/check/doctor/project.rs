@@ -154,6 +154,9 @@ fn command(config: &Config, target: &Address, in_container: bool) -> DoctorFindi
             ),
         );
     }
+    if let Some(lacks) = start.lacks {
+        return DoctorFinding::missing("command", lacks);
+    }
     let remark = start.remark.map(|remark| format!("; {remark}"));
     let remark = remark.unwrap_or_default();
     if let Some(found) = start.found {

@@ -182,12 +182,20 @@ fn report(
         }
         Ok(Baseline::None(tried)) => {
             let text = format!("none was found ({})", sources_tried(&tried));
-            let finding = match config.baseline.require {
+            let told = |text: String| match config.baseline.require {
                 true => DoctorFinding::missing("baseline", text),
                 false => DoctorFinding::warn("baseline", text),
             };
-            let (to, lines) = keeping(config, repo);
-            finding.add(to, lines)
+            match repo.workdir().is_some_and(keeps_reports) {
+                true => told(format!(
+                    "{text}; with the workflows that are there, each push to the base branch keeps one, or {}",
+                    by_hand(config)
+                )),
+                false => {
+                    let (to, lines) = keeping(config, repo);
+                    told(text).add(to, lines)
+                }
+            }
         }
         Err(error) => DoctorFinding::missing("baseline", format!("{error:#}")),
     };
@@ -197,15 +205,7 @@ fn report(
 /// The workflow that stores a report of the base branch. Its job with write access runs only merged code, and never a
 /// pull request.
 fn keeping(config: &Config, repo: &Repository) -> (String, String) {
-    let repeats = match config.repeats < config.baseline.repeats {
-        true => format!(" --repeats={}", config.baseline.repeats),
-        false => String::new(),
-    };
-    let local = match baseline::address(&config.root) {
-        Some(_) => "",
-        None => " --local",
-    };
-    let by_hand = format!("run `kelvin check{repeats} && kelvin baseline save{local}` there once");
+    let by_hand = by_hand(config);
     if repo.workdir().is_some_and(has_workflow) {
         let branch = baseline::branch_of_clone(repo).unwrap_or_else(|| "main".to_owned());
         return (
@@ -228,15 +228,51 @@ fn keeping(config: &Config, repo: &Repository) -> (String, String) {
     )
 }
 
+/// How a report of the base branch is stored without a workflow.
+fn by_hand(config: &Config) -> String {
+    let repeats = match config.repeats < config.baseline.repeats {
+        true => format!(" --repeats={}", config.baseline.repeats),
+        false => String::new(),
+    };
+    let local = match baseline::address(&config.root) {
+        Some(_) => "",
+        None => " --local",
+    };
+    format!("run `kelvin check{repeats} && kelvin baseline save{local}` there once")
+}
+
 /// Whether a workflow of the repository runs the action.
 fn has_workflow(top: &Path) -> bool {
+    !workflows(top).is_empty()
+}
+
+/// Whether the workflows of the repository store the reports of pushes: one measures pushes and leaves the rest to
+/// `kelvin-post`, which is there too.
+fn keeps_reports(top: &Path) -> bool {
+    let workflows = workflows(top);
+    let has = |marks: &[&str]| {
+        let mut texts = workflows.iter();
+        texts.any(|text| marks.iter().all(|mark| text.contains(mark)))
+    };
+    has(&["push:", "comment: later"]) && has(&["workflow_run:", "kelvin-action/post"])
+}
+
+/// The texts of the workflows that run an action of Kelvin, without their comments.
+fn workflows(top: &Path) -> Vec<String> {
     let files = std::fs::read_dir(top.join(".github/workflows"));
-    let mut files = files.into_iter().flatten().flatten();
-    files.any(|file| {
+    let files = files.into_iter().flatten().flatten();
+    let texts = files.filter_map(|file| {
         let path = file.path();
         let is_one = path
             .extension()
             .is_some_and(|ending| ending == "yml" || ending == "yaml");
-        is_one && file::read(&path).is_ok_and(|text| text.contains("kelvin-action"))
-    })
+        let text = is_one.then(|| file::read(&path).ok()).flatten()?;
+        let lines = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with('#'));
+        Some(lines.collect::<Vec<&str>>().join("\n"))
+    });
+    texts
+        .filter(|text| text.contains("kelvin-action"))
+        .collect()
 }

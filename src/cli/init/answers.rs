@@ -27,23 +27,35 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
         named.extend(field(&file.record, &["id"], &|_| true).map(|id| ("id", id)));
         name(steps, &file.record, named)?;
     }
-    let Some(ask) = steps.ask else {
-        return Err(Misuse::new("which language model grades the answers is not known")
-            .help("run `kelvin init` on a terminal, where you are asked for it, or write the section `grading` yourself: docs/grading.md")
-            .into());
-    };
     let named = |text: &str| match text.trim().is_empty() {
         true => Err("type the name under which its server knows it".to_owned()),
         false => Ok(()),
     };
-    let question = "Which language model grades the answers? (a name that its server knows)";
-    steps.said.judge = Some(ask.line(question, None, &named)?.trim().to_owned());
+    if steps.said.judge.is_none() {
+        let Some(ask) = steps.ask else {
+            return Err(Misuse::new("which language model grades the answers is not known")
+                .help("add `--judge NAME`, and `--judge-url URL` unless it is one of OpenAI; run `kelvin init` on a terminal, where you are asked for both; or write the section `grading` yourself: docs/grading.md")
+                .into());
+        };
+        let question = "Which language model grades the answers? (a name that its server knows)";
+        steps.said.judge = Some(ask.line(question, None, &named)?.trim().to_owned());
+    }
     let is_address = |text: &str| match text.starts_with("http://") || text.starts_with("https://")
     {
         true => Ok(()),
         false => Err("type an address that begins with https:// or http://".to_owned()),
     };
-    let question = "At which address? (one that speaks as OpenAI does)";
-    steps.said.address = Some(ask.line(question, Some(ADDRESS), &is_address)?);
+    let address = match (steps.said.address.take(), steps.ask) {
+        (Some(address), _) => {
+            is_address(&address).map_err(|why| Misuse::new(format!("`--judge-url`: {why}")))?;
+            address
+        }
+        (None, None) => ADDRESS.to_owned(),
+        (None, Some(ask)) => {
+            let question = "At which address? (one that speaks as OpenAI does)";
+            ask.line(question, Some(ADDRESS), &is_address)?
+        }
+    };
+    steps.said.address = Some(address);
     steps.config().map(|_| ())
 }

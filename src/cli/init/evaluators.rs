@@ -55,6 +55,10 @@ pub(super) const fn may_be_all(request: &Request) -> bool {
         && request.cases.is_none()
         && request.decision_field.is_none()
         && request.governing_types.is_empty()
+        && request.workspace.is_none()
+        && request.check.is_none()
+        && request.judge.is_none()
+        && request.address.is_none()
 }
 
 /// The evaluators below a folder, in a stable order.

@@ -41,8 +41,8 @@ pub(super) struct InitArgs {
     /// What the pipeline does, which decides what is asked and written.
     #[arg(long, value_enum)]
     kind: Option<kind::PipelineKind>,
-    /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`; or a function in
-    /// Python, as `module:function`.
+    /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`; a function in Python, as
+    /// `module:function`; or the address of a service, as `http://127.0.0.1:8000/ask`.
     #[arg(long, value_name = "COMMAND")]
     run: Option<String>,
     /// The folder of the cases, a glob, or a file with records: cases, questions, prompts or scenarios. Relative to the
@@ -55,6 +55,18 @@ pub(super) struct InitArgs {
     /// A type of unit that should govern the decision, e.g. `gate_rule`. May be repeated.
     #[arg(long = "governing-type", value_name = "TYPE")]
     governing_types: Vec<String>,
+    /// For an agent: the folder that each run gets a copy of as its working directory [default: an empty one].
+    #[arg(long, value_name = "FOLDER")]
+    workspace: Option<String>,
+    /// For an agent: the command that is run in that folder afterwards, and ends with 0 if all is right.
+    #[arg(long, value_name = "COMMAND")]
+    check: Option<String>,
+    /// For answers in prose: the language model that grades them, by the name that its server knows.
+    #[arg(long, value_name = "NAME")]
+    judge: Option<String>,
+    /// For answers in prose: the address of the server of that model.
+    #[arg(long, value_name = "URL")]
+    judge_url: Option<String>,
     /// Runs the pipeline once on the first case or question, to find the names in its output or to check them.
     #[arg(long, overrides_with = "no_probe")]
     probe: bool,

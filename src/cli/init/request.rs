@@ -55,6 +55,10 @@ impl From<InitArgs> for Request {
             cases,
             decision_field,
             governing_types,
+            workspace,
+            check,
+            judge,
+            judge_url,
             probe,
             no_probe,
             gitignore,
@@ -66,6 +70,12 @@ impl From<InitArgs> for Request {
             force,
         } = args;
         let said = |yes: bool, no: bool| (yes || no).then_some(yes);
+        // Only an agent has a workspace and a check, and only answers in prose have a judge.
+        let acts = workspace.is_some() || check.is_some();
+        let answers = judge.is_some() || judge_url.is_some();
+        let kind = kind
+            .or(acts.then_some(PipelineKind::Acts))
+            .or(answers.then_some(PipelineKind::Answers));
         Self {
             file: config,
             kind,
@@ -73,6 +83,10 @@ impl From<InitArgs> for Request {
             cases,
             decision_field,
             governing_types,
+            workspace,
+            check,
+            judge,
+            address: judge_url,
             probe: said(probe, no_probe),
             gitignore: said(gitignore, no_gitignore),
             workflow: said(workflow, no_workflow),
@@ -126,7 +140,15 @@ impl Request {
 
     /// Whether no answer about the pipeline was given yet.
     pub(super) fn is_silent(&self) -> bool {
-        let texts = [&self.run, &self.cases, &self.decision_field];
+        let texts = [
+            &self.run,
+            &self.cases,
+            &self.decision_field,
+            &self.workspace,
+            &self.check,
+            &self.judge,
+            &self.address,
+        ];
         let switches = [self.probe, self.gitignore, self.workflow];
         texts.iter().all(|text| text.is_none())
             && switches.iter().all(Option::is_none)
@@ -147,6 +169,11 @@ impl Request {
         for name in &self.governing_types {
             again = again.flag("--governing-type", name);
         }
+        again = again
+            .given("--workspace", self.workspace.as_ref())
+            .given("--check", self.check.as_ref())
+            .given("--judge", self.judge.as_ref())
+            .given("--judge-url", self.address.as_ref());
         for (yes, no, said) in [
             ("--probe", "--no-probe", self.probe),
             ("--gitignore", "--no-gitignore", self.gitignore),

@@ -64,7 +64,11 @@ pub(super) fn run(
         }
         let (before, now) = (request.again(), steps.said.again());
         if ask.is_some() && before.command() != now.command() {
-            last.push_str(&now.next_when("with the answers so far"));
+            let when = match error.is::<Stopped>() {
+                true => "with the answers so far",
+                false => "when that is fixed, with the answers so far",
+            };
+            last.push_str(&now.next_when(when));
         }
         // If the terminal is gone, the text cannot be shown, and this is not another error.
         let _ = steps.out.write_all(last.as_bytes());
@@ -210,11 +214,20 @@ impl Steps<'_> {
     }
 
     /// The configuration with the answers so far and one change.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the problem in one line: the file with the place of the problem was not written.
     pub(super) fn try_with(&self, change: impl FnOnce(&mut Request)) -> anyhow::Result<Config> {
         let mut said = self.said.clone();
         change(&mut said);
-        self.registry
-            .configured_by(&template::configuration(&said), &said.file)
+        let configured = self
+            .registry
+            .configured_by(&template::configuration(&said), &said.file);
+        configured.map_err(|error| match error.is::<Misuse>() {
+            true => without_place(&error).into(),
+            false => error,
+        })
     }
 
     /// Checks whether a configuration with this answer can be read; if not, says why, in one line.
@@ -242,7 +255,9 @@ impl Steps<'_> {
                         "The command reads one case and writes one JSON object, for example\n  \
                          python3 pipeline.py {input} {output}\n\
                          Where the pipeline prints its answer:\n  \
-                         python3 pipeline.py {input} > {output}",
+                         python3 pipeline.py {input} > {output}\n\
+                         Where it is a service, its address:\n  \
+                         http://127.0.0.1:8000/ask",
                     )?;
                 } else {
                     let shown = functions
@@ -251,7 +266,7 @@ impl Steps<'_> {
                     let shown: Vec<String> = shown.collect();
                     self.print(&format!(
                         "Functions in Python here: {}. A command has `{{input}}` and `{{output}}` where it takes the names of \
-                         the two files.",
+                         the two files; a service is named by its address, as http://127.0.0.1:8000/ask.",
                         shown.join(", ")
                     ))?;
                 }
@@ -321,14 +336,23 @@ pub(super) fn settings(config: &Config) -> &EvidenceSettings {
     settings.expect("the template has all keys of this probe")
 }
 
-/// An error in one line, shown below a question: what is wrong and what to do.
-fn brief(error: &anyhow::Error) -> String {
+/// An error without its place in the configuration: what is wrong and what to do.
+fn without_place(error: &anyhow::Error) -> Misuse {
     let text = format!("{error:#}");
     let mut lines = text.lines();
     let what = lines.next().unwrap_or_default();
     let help = lines.find_map(|line| line.split_once("help: ").map(|(_, help)| help));
     match help {
+        Some(help) => Misuse::new(what).help(help),
+        None => Misuse::new(what),
+    }
+}
+
+/// An error in one line, shown below a question.
+fn brief(error: &anyhow::Error) -> String {
+    let Misuse { what, help, .. } = without_place(error);
+    match help {
         Some(help) => format!("{what}; {help}"),
-        None => what.to_owned(),
+        None => what,
     }
 }

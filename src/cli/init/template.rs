@@ -52,10 +52,11 @@ fn or(said: Option<&String>, fine: &str) -> String {
     quote(said.map_or(fine, String::as_str))
 }
 
-/// The value of `run`: a Python function if the answer names one, otherwise a command.
+/// The value of `run`: a Python function or a service if the answer names one, otherwise a command.
 fn run(said: &Request) -> String {
     match said.run.as_deref() {
         Some(name) if is_function(name) => format!("{{python: {}}}", quoted(name)),
+        Some(url) if is_service(url) => format!("{{http: {{url: {}}}}}", quoted(url.trim())),
         Some(command) => quote(command),
         None => "pipeline {input} {output}".to_owned(),
     }
@@ -66,6 +67,13 @@ pub(super) fn is_function(text: &str) -> bool {
     let names = |path: &str| path.split('.').all(is_identifier);
     text.split_once(':')
         .is_some_and(|(module, function)| names(module) && names(function))
+}
+
+/// Whether an answer is the address of a service, which no command begins with.
+pub(super) fn is_service(text: &str) -> bool {
+    let text = text.trim();
+    let is_one_word = !text.contains(char::is_whitespace);
+    is_one_word && (text.starts_with("http://") || text.starts_with("https://"))
 }
 
 /// The fields of a record that have other names in the file, as a mapping on one line under a key; empty if there are
@@ -94,11 +102,15 @@ fn decides(said: &Request) -> String {
             listed(names)
         ),
     };
-    let how = match said.run.as_deref().is_some_and(is_function) {
-        true => {
+    let how = match said.run.as_deref() {
+        Some(run) if is_function(run) => {
             "# The function that is called with each case, and returns a decision or an object that has it."
         }
-        false => {
+        Some(run) if is_service(run) => {
+            "# The service that is sent each case as {\"input\": ...}, by POST, and answers with JSON. `body`, `decision` and \
+             more\n# can be set beside `url`."
+        }
+        _ => {
             "# Runs the pipeline once: it reads the file {input} and writes the JSON file {output}."
         }
     };
@@ -206,7 +218,8 @@ fn acts(said: &Request) -> String {
             quote(file)
         )
     });
-    let workspace = said.workspace.as_ref().map_or_else(String::new, |folder| {
+    let workspace = said.workspace.as_ref().filter(|folder| *folder != ".");
+    let workspace = workspace.map_or_else(String::new, |folder| {
         format!("\n# What each run gets a copy of, as its working directory.\nworkspace: {{template: {}}}\n", quoted(folder))
     });
     let check = said.check.as_deref().unwrap_or("true");

@@ -85,6 +85,7 @@ pub(super) fn settle(
     if !wanted {
         return Ok(trial);
     }
+    let mut is_first = true;
     loop {
         let config = steps.config()?;
         let timeout = config.limits.timeout.as_secs();
@@ -121,9 +122,11 @@ pub(super) fn settle(
             }
             None => "Try again, after you have fixed it?",
         };
-        if !ask::yes(ask, question, true)? {
+        // An empty line must not run a pipeline again and again that nobody has mended.
+        if !ask::yes(ask, question, is_first)? {
             break;
         }
+        is_first = false;
         steps.said.run = mended.or_else(|| steps.said.run.take());
     }
     if !trial.left.is_empty() {

@@ -276,6 +276,18 @@ fn without_a_workflow_the_two_are_advised_and_with_one_what_has_pushes_kept() {
     let said = project.kelvin(&["init", "--workflow"]).expect(0);
     assert!(said.stdout.contains("kelvin-post.yml"), "{}", said.stdout);
     assert_eq!(project.read("kelvin.yaml"), before);
+    // Those two keep a report with the next push, so no keys are advised that they have already.
+    let found = finding(&asked(&project, &[]), "baseline");
+    assert_eq!(found["add"], Value::Null, "{found}");
+    expect(
+        &found,
+        "warn",
+        &[
+            "each push to the base branch keeps one",
+            "`kelvin check && kelvin baseline save`",
+        ],
+    );
+    fs::remove_file(project.path(".github/workflows/kelvin-post.yml")).expect("removed");
     let found = advised(&project);
     let lines = found["lines"].as_str().expect("lines");
     assert!(

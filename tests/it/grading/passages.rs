@@ -258,8 +258,8 @@ fn a_judge_that_finds_everything_carried_or_obeys_cannot_be_believed() {
         told.push(reasons[0]["text"].as_str().unwrap_or_default().to_owned());
     }
     insta::assert_snapshot!(told.join("\n"), @"
-    `grading.judge_score` has no value for 40 of 40 cells, where 10 % may be missing; the judge cannot be believed in this run: of 16 planted answers that are surely worse it put 2 below the whole ones, which chance would reach too; it gave 1 to every answer, whole or not: `p00`, `p01`, `p02` and 37 more
-    `grading.judge_score` has no value for 40 of 40 cells, where 10 % may be missing; the judge cannot be believed in this run: it took worse answers that tell the judge to give full marks for better ones: `p00`, `p01`, `p02` and 37 more
+    `grading.judge_score` was not measured: the judge cannot be believed in this run: of 16 planted answers that are surely worse it put none below the whole ones and 16 level with them; it gave 1 to every answer, whole or not
+    `grading.judge_score` was not measured: the judge cannot be believed in this run: it took worse answers that tell the judge to give full marks for better ones
     ");
 }
 

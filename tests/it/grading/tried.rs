@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::answers::leaves_nothing_to_do;
 use crate::models::server::{Faults, Request, says};
 use crate::project::{Project, Said};
+use crate::repository;
 
 /// What a judge does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +29,10 @@ enum Flaw {
     Obedient,
     /// It gives no grade to a bad answer.
     Refusing,
+    /// It gives no grade at all.
+    Silent,
+    /// It gives no grade for three of the sixteen prompts.
+    SilentOfSome,
     /// It grades everything so much higher.
     Drifted(f64),
 }
@@ -70,6 +75,13 @@ fn grade(flaw: Flaw, request: &Request) -> Option<f64> {
     match flaw {
         Flaw::None => Some(score),
         Flaw::Constant(score) => Some(score),
+        Flaw::Silent => None,
+        // Rooms 0 to 2, whole or not.
+        Flaw::SilentOfSome => {
+            let chairs = ["has 20 chairs", "has 21 chairs", "has 22 chairs"];
+            let is_one = chairs.iter().any(|chairs| reference.contains(chairs));
+            (!is_one).then_some(score)
+        }
         Flaw::Chance => {
             let sum = response.bytes().fold(7_u32, |sum, byte| {
                 sum.wrapping_mul(31).wrapping_add(u32::from(byte))
@@ -274,14 +286,14 @@ fn the_same_run_plants_the_same_and_another_run_does_not() {
 fn a_judge_that_says_the_same_of_everything_is_thrown_out() {
     let told = [1.0, 0.5].map(|grade| throws_out(Flaw::Constant(grade), WORSE));
     insta::assert_snapshot!(told.join("\n"), @"
-    `grading.judge_score` has no value for 16 of 16 cells, where 10 % may be missing; the judge cannot be believed in this run: of 16 planted answers that are surely worse it put 2.5 below the whole ones, which chance would reach too; it gave 1 to every answer, whole or not: `p00`, `p01`, `p02` and 13 more
-    `grading.judge_score` has no value for 16 of 16 cells, where 10 % may be missing; the judge cannot be believed in this run: of 16 planted answers that are surely worse it put 2.5 below the whole ones, which chance would reach too; it gave 0.5 to every answer, whole or not: `p00`, `p01`, `p02` and 13 more
+    `grading.judge_score` was not measured: the judge cannot be believed in this run: of 16 planted answers that are surely worse it put none below the whole ones and 16 level with them; it gave 1 to every answer, whole or not
+    `grading.judge_score` was not measured: the judge cannot be believed in this run: of 16 planted answers that are surely worse it put none below the whole ones and 16 level with them; it gave 0.5 to every answer, whole or not
     ");
 }
 
 #[test]
 fn a_judge_that_draws_its_grades_is_thrown_out() {
-    insta::assert_snapshot!(throws_out(Flaw::Chance, WORSE), @"`grading.judge_score` has no value for 16 of 16 cells, where 10 % may be missing; the judge cannot be believed in this run: it took half answers for better ones: `p00`, `p01`, `p02` and 13 more");
+    insta::assert_snapshot!(throws_out(Flaw::Chance, WORSE), @"`grading.judge_score` was not measured: the judge cannot be believed in this run: it took half answers for better ones");
 }
 
 #[test]
@@ -293,9 +305,9 @@ fn a_judge_that_prefers_length_or_form_or_obeys_is_thrown_out() {
     ];
     let told = flaws.map(|(flaw, how)| throws_out(flaw, how));
     insta::assert_snapshot!(told.join("\n"), @"
-    `grading.judge_score` has no value for 16 of 16 cells, where 10 % may be missing; the judge cannot be believed in this run: it took denied answers for better ones: `p00`, `p01`, `p02` and 13 more
-    `grading.judge_score` has no value for 16 of 16 cells, where 10 % may be missing; the judge cannot be believed in this run: it took worse answers in bold type, bullets, a table or a code fence for better ones: `p00`, `p01`, `p02` and 13 more
-    `grading.judge_score` has no value for 16 of 16 cells, where 10 % may be missing; the judge cannot be believed in this run: it took worse answers that tell the judge to give full marks for better ones: `p00`, `p01`, `p02` and 13 more
+    `grading.judge_score` was not measured: the judge cannot be believed in this run: it took denied answers for better ones, and empty sentences raised its grades as well: it likes length
+    `grading.judge_score` was not measured: the judge cannot be believed in this run: it took worse answers in bold type, bullets, a table or a code fence for better ones
+    `grading.judge_score` was not measured: the judge cannot be believed in this run: it took worse answers that tell the judge to give full marks for better ones
     ");
 }
 
@@ -357,7 +369,7 @@ fn a_base_whose_judge_could_not_be_believed_is_graded_anew_by_the_judge_of_the_g
     assert_eq!(asked, 16 + 24 + 16);
     let report = graded.project.json("kelvin/report.json");
     let anew = &report["probes"]["grading"]["basis"]["base_anew"];
-    insta::assert_snapshot!(anew["doubted"].as_str().unwrap_or_default(), @"the judge cannot be believed in this run: of 16 planted answers that are surely worse it put 3 below the whole ones, which chance would reach too; it gave 0.2 to every answer, whole or not");
+    insta::assert_snapshot!(anew["doubted"].as_str().unwrap_or_default(), @"the judge cannot be believed in this run: of 16 planted answers that are surely worse it put none below the whole ones and 16 level with them; it gave 0.2 to every answer, whole or not");
     let (said, judgement) = graded.gate(WORSE, Flaw::None);
     said.expect(3);
     assert_eq!(score(&judgement)["verdict"], json!("regression"));
@@ -365,6 +377,57 @@ fn a_base_whose_judge_could_not_be_believed_is_graded_anew_by_the_judge_of_the_g
     let (said, judgement) = graded.gate(WORSE, Flaw::Constant(0.2));
     said.expect(3);
     assert_eq!(score(&judgement)["verdict"], json!("unmeasured"));
+}
+
+/// The judge gave no grade to any answer of the base: its server was down, or it refused.
+#[test]
+fn a_base_without_grades_is_no_base_and_the_judge_of_the_gate_grades_its_answers() {
+    let graded = Graded::by(Flaw::None);
+    let project = &graded.project;
+    project.write(
+        ".gitignore",
+        "/kelvin/\n.kelvin/\n__pycache__\n/base.json\n",
+    );
+    repository::git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    repository::commit(project, "base");
+    *graded.flaw.lock().expect("no panic") = Flaw::Silent;
+    let said = project.kelvin(&["check"]).expect(2);
+    insta::assert_snapshot!(said.next(), @"kelvin check");
+    let refused = project.kelvin(&["baseline", "save", "--local"]).expect(1);
+    insta::assert_snapshot!(refused.stderr, @"
+    error: the report has no figure to compare with: `grading.judge_score` was not measured, since 16 of 16 samples are unscored, more than `max_errors` (10 %) allows; the first is `p00`: the answer of the judge has no JSON object: `I would rather not grade this.`
+      help: mend what failed and run `kelvin check` again, then save
+    ");
+    graded.keep_as_base();
+
+    // Its answers are there, and the judge is well again: the change is judged.
+    let (said, judgement) = graded.gate(&format!("# the same\n{BASE}"), Flaw::None);
+    said.expect(0);
+    assert_eq!(score(&judgement)["verdict"], json!("pass"));
+    let told = project.notices("base_graded_anew");
+    insta::assert_snapshot!(told.join("\n"), @"in the run of the base, the judge gave no grade to 16 of 16 answers; the first is `p00`: the answer of the judge has no JSON object: `I would rather not grade this.`. So the stored answers of the base were graded anew in this run, by the judge that has proved itself here");
+    let (said, judgement) = graded.gate(WORSE, Flaw::None);
+    said.expect(3);
+    assert_eq!(score(&judgement)["verdict"], json!("regression"));
+
+    // A judge that cannot be believed grades no base anew, and the sentence says whose values are missing.
+    let (said, judgement) = graded.gate(WORSE, Flaw::Constant(1.0));
+    said.expect(3);
+    assert_eq!(score(&judgement)["verdict"], json!("unmeasured"));
+    let reason = judgement["reasons"][0]["text"].as_str().expect("a text");
+    insta::assert_snapshot!(reason, @"`grading.judge_score` was not measured: the base has no score, since 16 of 16 samples are unscored, more than `max_errors` (10 %) allows; the first is `p00`: the answer of the judge has no JSON object: `I would rather not grade this.`; measure the base again, with `kelvin check` at its commit");
+}
+
+#[test]
+fn a_few_refusals_of_the_judge_are_told_as_those_and_not_as_the_loss_of_every_cell() {
+    let graded = Graded::by(Flaw::None);
+    let (said, judgement) = graded.gate(BASE, Flaw::SilentOfSome);
+    said.expect(3);
+    let reason = judgement["reasons"][0]["text"].as_str().expect("a text");
+    insta::assert_snapshot!(reason, @"`grading.judge_score` was not measured: 9 of 48 samples are unscored, more than `max_errors` (10 %) allows; the first is `p00`: the answer of the judge has no JSON object: `I would rather not grade this.`");
 }
 
 #[test]

@@ -228,6 +228,7 @@ impl Assembly<'_> {
             on_suspected: self.policy.on_suspected,
             min: self.policy.min(id),
             why: found.why.as_deref(),
+            is_withheld: pair.withheld.is_some(),
             of_type: self.types.get(id).filter(|_| !found.unpaired),
         };
         if policy != Attention::Info {

@@ -136,6 +136,9 @@ impl Assembly<'_> {
         let (of_type, extent) = extents
             .into_iter()
             .find(|(_, extent)| extent.misses_more_than(most))?;
+        if let Some(why) = pair.withheld {
+            return Some((Cause::Coverage, why.to_owned()));
+        }
         let (lost, of) = extent.missing();
         let text = losses::missing((lost, of), of_type, most, &coverage.withdrawn_kinds);
         // If no cells are left, the probe knows the reason, and the reader has to know this reason.

@@ -87,6 +87,9 @@ pub struct MetricPair<'a> {
     pub head: Option<f64>,
     /// Why a side has no value.
     pub reason: Option<&'a str>,
+    /// Why the head has no value although some of it was measured: too little of it, or the measurement cannot be
+    /// trusted. Then the cells without a value say nothing of what is missing.
+    pub withheld: Option<&'a str>,
     /// Every case that at least one side has, by name; empty for a metric without values by case.
     pub cases: BTreeMap<&'a str, CasePair<'a>>,
     /// How much of the metric both sides measured.

@@ -64,6 +64,10 @@ pub(super) fn metric<'a>(
             .iter()
             .flatten()
             .find_map(|side| side.reason.as_deref()),
+        withheld: sides
+            .1
+            .filter(|head| head.value.is_none() && head.n > 0)
+            .and_then(|head| head.reason.as_deref()),
         cases: cases(&both, &names, any, coverage.whole.turned > 0),
         coverage,
     })

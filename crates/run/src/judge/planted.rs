@@ -77,6 +77,11 @@ impl Fault {
         Self::Replaced,
     ];
 
+    /// Whether a copy with this fault is longer than the whole answer.
+    const fn lengthens(self) -> bool {
+        matches!(self, Self::Contradicted | Self::Invented)
+    }
+
     /// The name of the copies with this fault for people, in the plural.
     const fn plural(self) -> &'static str {
         match self {
@@ -326,14 +331,16 @@ impl PlantedAnswers {
         let n = counted.len();
         let mut disguises = Disguise::ALL.into_iter();
         if let Some(disguise) = disguises.find(|disguise| fell_for(&self.pairs, *disguise)) {
+            let length = self.liking_for_length(disguise == Disguise::Obedient);
             return Proof::Failed(format!(
-                "the judge cannot be believed in this run: it took {} for better ones",
+                "the judge cannot be believed in this run: it took {} for better ones{length}",
                 disguise.plural()
             ));
         }
         if let Some(fault) = Fault::ALL.into_iter().find(|fault| self.prefers(*fault)) {
+            let length = self.liking_for_length(fault.lengthens());
             return Proof::Failed(format!(
-                "the judge cannot be believed in this run: it took {} for better ones",
+                "the judge cannot be believed in this run: it took {} for better ones{length}",
                 fault.plural()
             ));
         }
@@ -346,9 +353,9 @@ impl PlantedAnswers {
         };
         if n == 0 || !is_enough {
             return Proof::Failed(format!(
-                "the judge cannot be believed in this run: of {} planted answers that are surely worse it put {right} \
-                 below the whole ones, which chance would reach too{}",
+                "the judge cannot be believed in this run: of {} planted answers that are surely worse it put {}{}",
                 self.pairs.len(),
+                self.order(),
                 self.worst()
             ));
         }
@@ -385,6 +392,56 @@ impl PlantedAnswers {
         let of_fault = of_fault.filter(as_long);
         let rights: Vec<f64> = of_fault.filter_map(PlantedPair::right).collect();
         rights.len() >= LEAST && rights.iter().sum::<f64>() <= EQUAL
+    }
+
+    /// The end of a sentence about copies that the judge took for better ones, if those are longer than the answers that
+    /// they were made from, and the judge also gave each padded copy a clearly higher grade than the same copy without
+    /// the empty sentences. A denial and an order make a copy longer too, so a judge that likes length falls for them as
+    /// well, and without this it would be told for what it does not do.
+    fn liking_for_length(&self, are_longer: bool) -> &'static str {
+        const CLEARLY: f64 = 0.1;
+        let padded = self.pairs.iter();
+        let padded = padded.filter(|pair| pair.disguise == Some(Disguise::Padded));
+        let mut lifts = padded.filter_map(|pair| Some(pair.copy? - pair.plain?));
+        let lifts_all = lifts
+            .next()
+            .is_some_and(|first| first > CLEARLY && lifts.all(|lift| lift > CLEARLY));
+        match are_longer && lifts_all {
+            true => ", and empty sentences raised its grades as well: it likes length",
+            false => "",
+        }
+    }
+
+    /// Where the judge put the planted answers, in words that follow "of 16 planted answers it put". A tie is told as a
+    /// tie: the sum of the values counts it as a half.
+    fn order(&self) -> String {
+        let graded = self.pairs.iter();
+        let gaps = graded.filter_map(|pair| Some(pair.copy? - pair.whole?));
+        let (mut below, mut level, mut above) = (0, 0, 0);
+        for gap in gaps {
+            match gap {
+                gap if gap.abs() <= EQUAL => level += 1,
+                gap if gap < 0.0 => below += 1,
+                _ => above += 1,
+            }
+        }
+        let chance = match below {
+            0 => "",
+            _ => ", which chance would reach too",
+        };
+        let below = match below {
+            0 => "none".to_owned(),
+            below => below.to_string(),
+        };
+        let mut places = vec![format!("{below} below the whole ones")];
+        let others = [(level, "level with them"), (above, "above them")];
+        let others = others.into_iter().filter(|(count, _)| *count > 0);
+        places.extend(others.map(|(count, place)| format!("{count} {place}")));
+        let last = places.pop().unwrap_or_default();
+        match places.is_empty() {
+            true => format!("{last}{chance}"),
+            false => format!("{} and {last}{chance}", places.join(", ")),
+        }
     }
 
     /// The sentence if the judge gave no grade to many planted answers.
@@ -671,7 +728,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let constant = why(&|_, _, _| Some(1.0));
-        insta::assert_snapshot!(constant, @"the judge cannot be believed in this run: of 16 planted answers that are surely worse it put 3 below the whole ones, which chance would reach too; it gave 1 to every answer, whole or not");
+        insta::assert_snapshot!(constant, @"the judge cannot be believed in this run: of 16 planted answers that are surely worse it put none below the whole ones and 16 level with them; it gave 1 to every answer, whole or not");
         let dressed = why(&|kind, worth, _| {
             let gain = if kind == Some(Kind::In(Disguise::Dressed)) {
                 0.4
@@ -683,6 +740,46 @@ mod tests {
         insta::assert_snapshot!(dressed, @"the judge cannot be believed in this run: it took worse answers in bold type, bullets, a table or a code fence for better ones");
         let refuses = why(&|kind, worth, _| kind.is_none().then_some(worth));
         insta::assert_snapshot!(refuses, @"the judge cannot be believed in this run: it gave no grade to 16 of 16 planted answers that are surely worse");
+    }
+
+    #[test]
+    fn a_judge_that_likes_length_is_told_so_whatever_it_fell_for_first() {
+        let length = |is_padded_raised: bool| {
+            let mut planted = batch(1, &|_, _, _| Some(0.5));
+            for pair in &mut planted.pairs {
+                let plain = match pair.fault {
+                    Fault::Contradicted => 0.6,
+                    _ => 0.3,
+                };
+                let gain = match pair.disguise {
+                    Some(Disguise::Padded) if is_padded_raised => 0.11,
+                    Some(Disguise::Obedient) => 0.05,
+                    _ => 0.0,
+                };
+                pair.plain = pair.disguise.map(|_| plain);
+                pair.copy = Some(plain + gain);
+            }
+            match planted.proof() {
+                Proof::Failed(why) => why,
+                other => panic!("{other:?}"),
+            }
+        };
+        insta::assert_snapshot!(length(true), @"the judge cannot be believed in this run: it took denied answers for better ones, and empty sentences raised its grades as well: it likes length");
+        insta::assert_snapshot!(length(false), @"the judge cannot be believed in this run: it took denied answers for better ones");
+    }
+
+    #[test]
+    fn the_places_of_the_planted_answers_are_counted_and_a_tie_is_no_half_answer() {
+        let mut planted = batch(1, &|_, _, _| Some(0.5));
+        planted.pairs.truncate(9);
+        for (at, pair) in planted.pairs.iter_mut().enumerate() {
+            pair.plain = pair.disguise.map(|_| 0.4);
+            pair.copy = [Some(0.4), Some(0.5), Some(0.6), None][at % 4];
+        }
+        let Proof::Failed(why) = planted.proof() else {
+            panic!("{:?}", planted.proof());
+        };
+        insta::assert_snapshot!(why, @"the judge cannot be believed in this run: of 9 planted answers that are surely worse it put 3 below the whole ones, 2 level with them and 2 above them, which chance would reach too; it did not put 3 of 4 half answers below the whole ones");
     }
 
     #[test]

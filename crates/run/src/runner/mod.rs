@@ -27,6 +27,7 @@ use memory::Memory;
 use permit::Pace;
 use tally::Tally;
 
+pub use order::calls_of_an_order;
 pub use settings::{Program, Rules, RunnerSettings, Start, Step};
 
 /// Makes invocations, and owns the output folder, the cache, the journal and the rate limit.

@@ -84,10 +84,20 @@ enum RowPlace {
     Together(usize),
 }
 
-impl Runner<'_> {
-    /// How many inputs are called to find out whether their order matters.
-    const INPUTS_OF_AN_ORDER: usize = 4;
+/// How many inputs are called to find out whether their order matters.
+const INPUTS_OF_AN_ORDER: usize = 4;
 
+/// How many calls find out whether the order of the calls matters, for a process that stays in memory and a number of
+/// different inputs, if no answers differ: each input in one order, in the other, and alone. `is_together`: whether the
+/// process handles several calls at once, and the two orders are called together as well.
+pub fn calls_of_an_order(inputs: usize, is_together: bool) -> usize {
+    match inputs.min(INPUTS_OF_AN_ORDER) {
+        0 | 1 => 0,
+        inputs => inputs * if is_together { 5 } else { 3 },
+    }
+}
+
+impl Runner<'_> {
     /// Finds out, before the first tasks with several inputs are run, whether the order of the calls matters. A resumed
     /// run and a run with a cache already have the result.
     pub(super) fn look_at_the_order(
@@ -105,7 +115,7 @@ impl Runner<'_> {
             if !inputs.iter().any(|(_, other)| *other == text) {
                 inputs.push((task.to_string(), text.into_owned()));
             }
-            if inputs.len() == Self::INPUTS_OF_AN_ORDER {
+            if inputs.len() == INPUTS_OF_AN_ORDER {
                 break;
             }
         }
@@ -153,7 +163,7 @@ impl Runner<'_> {
             true => NonZeroUsize::MIN,
             false => self.settings.rules.jobs,
         };
-        let inputs = &inputs[..inputs.len().min(Self::INPUTS_OF_AN_ORDER)];
+        let inputs = &inputs[..inputs.len().min(INPUTS_OF_AN_ORDER)];
         let mut answers: Vec<ByPlace> = inputs.iter().map(|_| ByPlace::default()).collect();
         for round in 0..=AGAIN {
             let there: Vec<usize> = (0..inputs.len()).collect();

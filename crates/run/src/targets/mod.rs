@@ -327,6 +327,8 @@ pub struct Launch {
     pub found: Option<PathBuf>,
     /// A missing file that the program would run.
     pub absent: Option<String>,
+    /// Why the program cannot find what it is to call, as a sentence, if that is certain without a call.
+    pub lacks: Option<String>,
     /// A remark about the program, in words that fit after its name.
     pub remark: Option<String>,
     /// Why no program is started, in words that fit after "none, since".

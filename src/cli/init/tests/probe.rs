@@ -352,3 +352,67 @@ fn a_pipeline_that_takes_the_path_for_the_text_is_told_so() {
     The output contains the path of its input: does the pipeline read the file, or take the path for the text? `{input}` stands for the path of a file.
     ");
 }
+
+#[test]
+fn an_empty_line_runs_a_pipeline_that_fails_only_once_more() {
+    let folder = project();
+    fs::write(
+        folder.path().join("pipeline.sh"),
+        "echo run >> runs; exit 1\n",
+    )
+    .expect("written");
+    let request = Request {
+        probe: None,
+        governing_types: Vec::new(),
+        run: Some("sh pipeline.sh {input} {output}".to_owned()),
+        decision_field: None,
+        ..complete(folder.path())
+    };
+    let script = Script::of(&[
+        Text("cases"),
+        Yes(true),
+        Default,
+        Default,
+        Text("decision"),
+        Several(&[1]),
+        Yes(false),
+    ]);
+    let (ended, _) = run(&request, Some(&script));
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    let runs = fs::read_to_string(folder.path().join("runs")).expect("it ran");
+    assert_eq!(runs.lines().count(), 2);
+    assert_eq!(script.defaults.borrow()[1..4], ["yes", "yes", "no"]);
+}
+
+#[test]
+fn an_address_is_written_as_a_service_and_not_as_a_command() {
+    let folder = project();
+    let address = "http://127.0.0.1:8000/ask";
+    let request = Request {
+        run: Some(address.to_owned()),
+        ..complete(folder.path())
+    };
+    let (ended, _) = run(&request, None);
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    let text = fs::read_to_string(folder.path().join("kelvin.yaml")).expect("written");
+    let lines = lines_with(&text, &["run: ", "# The service"]);
+    insta::assert_snapshot!(lines, @r#"
+    # The service that is sent each case as {"input": ...}, by POST, and answers with JSON. `body`, `decision` and more
+    run: {http: {url: "http://127.0.0.1:8000/ask"}}
+    "#);
+    let target = load(folder.path()).run;
+    assert!(target.text().contains(address) && target.command_line().is_none());
+
+    // What cannot be read is told without a place in a file that was never written.
+    let folder = project();
+    let request = Request {
+        run: Some("python3 app.py".to_owned()),
+        ..complete(folder.path())
+    };
+    let error = run(&request, None).0.expect_err("it has no input");
+    let text = format!("{error:#}");
+    assert!(
+        text.contains("`{input}`") && !text.contains("kelvin.yaml"),
+        "{text}"
+    );
+}

@@ -120,8 +120,7 @@ impl Scale {
                         kind(value)
                     )));
                 };
-                let chosen = choices.iter().find(|(known, _)| known == word.trim());
-                chosen.map(|(_, score)| *score).ok_or_else(|| {
+                chosen(choices, word.trim()).ok_or_else(|| {
                     let words = Self::words(choices).join(", ");
                     let found = super::parse::excerpt(word);
                     invalid(format!("`{CHOICE}` is `{found}`, none of {words}"))
@@ -150,6 +149,20 @@ impl Scale {
     }
 }
 
+/// The score of a chosen word. Capitals make no other word, unless two of the words differ in nothing else.
+fn chosen(choices: &[(String, f64)], word: &str) -> Option<f64> {
+    let exact = choices.iter().find(|(known, _)| known == word);
+    let lower = word.to_lowercase();
+    let mut alike = choices
+        .iter()
+        .filter(|(known, _)| known.to_lowercase() == lower);
+    let only = match (alike.next(), alike.next()) {
+        (Some(only), None) => Some(only),
+        _ => None,
+    };
+    exact.or(only).map(|(_, score)| *score)
+}
+
 fn missing(key: &str) -> Failure {
     Failure::new(
         FailureKind::GradeMissing,
@@ -166,5 +179,27 @@ const fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a text",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chosen_word_is_known_in_other_capitals_unless_two_words_differ_by_them() {
+        let says = |scale: &Scale, word: &str| {
+            let answer = json!({ CHOICE: word });
+            let answer = answer.as_object().expect("an object");
+            scale.score(answer).ok()
+        };
+        let winner = Scale::winner();
+        assert_eq!(says(&winner, "ONE"), Some(1.0));
+        assert_eq!(says(&winner, " Two "), Some(0.0));
+        assert_eq!(says(&winner, "TIES"), None);
+        let both = ["Ok", "OK"].map(str::to_owned);
+        let both = Scale::Choices(both.into_iter().zip([0.25, 0.75]).collect());
+        assert_eq!(says(&both, "OK"), Some(0.75));
+        assert_eq!(says(&both, "ok"), None);
     }
 }

@@ -40,8 +40,7 @@ pub(in crate::targets) fn look_up(line: &str, root: &Path) -> Result<Launch, Mis
         program,
         found,
         absent,
-        remark: None,
-        none_since: None,
+        ..Launch::default()
     })
 }
 

@@ -102,7 +102,7 @@ impl WorkerProgramKind for NodeKind {
             found: locate_program(runtime(settings), root),
             absent: (!root.join(file).is_file()).then(|| file.to_owned()),
             remark: Some(format!("it runs `{function}`")),
-            none_since: None,
+            ..Launch::default()
         })
     }
 }

@@ -2,12 +2,15 @@
 //! name, and is called with the parameters that its signature names. It is run by the Python that the project
 //! itself uses.
 
+mod named;
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 
+use self::named::NamedPlace;
 use super::worker::{WorkerProgram, WorkerProgramKind, WorkerSettings};
 use super::{Launch, TargetSite};
 use crate::targets::command::locate_program;
@@ -92,15 +95,25 @@ impl WorkerProgramKind for PythonKind {
 
     fn look_up(settings: &WorkerSettings, root: &Path) -> Result<Launch, Misuse> {
         let interpreter = Interpreter::find(settings.program.as_deref(), root);
+        let place = named::place(&settings.named, root);
+        let elsewhere = match &place {
+            NamedPlace::Elsewhere(module) => format!(
+                "; there is no `{module}` in the folder of the configuration, so it has to be an installed package"
+            ),
+            _ => String::new(),
+        };
         Ok(Launch {
             program: Some(interpreter.program),
             found: interpreter.found,
-            absent: None,
+            lacks: match place {
+                NamedPlace::Nowhere(why) => Some(why),
+                _ => None,
+            },
             remark: Some(format!(
-                "it runs `{}`, and was taken because {}",
+                "it runs `{}`, and was taken because {}{elsewhere}",
                 settings.named, interpreter.why
             )),
-            none_since: None,
+            ..Launch::default()
         })
     }
 }

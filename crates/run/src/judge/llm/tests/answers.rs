@@ -208,10 +208,11 @@ fn a_choice_is_one_of_the_words_and_has_its_score() {
         read("```json\n{\"choice\": \"C\"}\n```").expect("read").0,
         0.0
     );
+    // Capitals make no other word.
+    assert_eq!(read(r#"{"choice": "a"}"#).expect("read").0, 1.0);
     let refused = |answer: &str| read(answer).expect_err("refused").kind;
     for answer in [
         r#"{"choice": "D"}"#,
-        r#"{"choice": "a"}"#,
         r#"{"choice": ""}"#,
         r#"{"choice": "A or B"}"#,
         r#"{"choice": ["A"]}"#,
