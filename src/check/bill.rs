@@ -90,7 +90,7 @@ pub(crate) fn bill(request: &CheckRequest, usd: Option<f64>) -> anyhow::Result<B
     let unseen = newest.transpose()?.map(|report| unseen(&config, &report));
     let call = runs.into_iter().rev().find_map(cost_of_a_call);
     let jobs = config.at_once();
-    let turns_of_a_call = listing.further_turns as f64 / calls.max(1) as f64;
+    let turns_of_a_call = listing.further_turns as f64 / repeated.max(1) as f64;
     let paced = |calls: usize| {
         let starts = calls as f64 * (1.0 + turns_of_a_call);
         let most = config.limits.max_per_minute;

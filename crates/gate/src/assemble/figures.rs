@@ -39,8 +39,10 @@ impl Assembly<'_> {
                 .collect(),
         };
         // A metric that is judged by its swaps, or that is only shown, has no look, but its two values can still be
-        // compared. Swaps are shown by the values of the reports, by which a `min` is judged, where both have one.
-        let has_values = self.types.contains_key(id) && pair.base.is_some() && pair.head.is_some();
+        // compared. Where both sides have the same swaps, these are the values of the reports, by which a `min` is judged.
+        let whole = &pair.coverage.whole;
+        let are_told = pair.base.is_some() && pair.head.is_some();
+        let has_values = self.types.contains_key(id) && are_told && whole.is_whole();
         let is_looked_at =
             self.decisions.contains_key(id) || has_values || self.incomparable.is_some();
         let common = match look {
@@ -48,7 +50,6 @@ impl Assembly<'_> {
             None if is_looked_at => None,
             None => means_of_both(pair),
         };
-        let whole = &pair.coverage.whole;
         let lost = pair.coverage.lost.keys();
         MetricVerdict {
             verdict: found.word,

@@ -70,6 +70,11 @@ impl Extent {
         })
     }
 
+    /// Whether both sides measured the same cells, and no others.
+    pub const fn is_whole(&self) -> bool {
+        self.paired == self.base && self.paired == self.planned && self.added == 0
+    }
+
     /// Whether more than this share is missing.
     pub fn misses_more_than(&self, most: f64) -> bool {
         let (lost, of) = self.missing();

@@ -253,7 +253,6 @@ fn classes(
     let is_repeated = |of: &dyn Fn(&(usize, usize)) -> usize| runs.iter().any(|runs| of(runs) > 1);
     let (is_base_repeated, is_head_repeated) =
         (is_repeated(&|runs| runs.0), is_repeated(&|runs| runs.1));
-    let is_noisy = before.is_noisy() && !is_exact && (is_base_repeated || is_head_repeated);
     let all = before.answers.len();
     let itself = |side: &SuiteSide<u32>, runs: &dyn Fn(usize) -> usize| {
         let own = side.own.iter().enumerate();
@@ -268,6 +267,8 @@ fn classes(
         itself(head, &|at| runs[at].1),
     );
     let usual = (UsualAnswers::of(&alone.0), UsualAnswers::of(&alone.1));
+    let is_noisy = !is_exact
+        && (is_base_repeated && usual.0.is_noisy() || is_head_repeated && usual.1.is_noisy());
     // The noise of an item is the difference between its runs, and not that between its rewrites: a pipeline that heeds
     // what it should not is no noisy one. Where nothing was repeated, every difference is told.
     let noise = |at: usize| match (is_exact, is_base_repeated, is_head_repeated) {
