@@ -126,6 +126,16 @@ fn a_run_says_no_more_than_what_was_looked_at() {
         &bare,
         "All 13 queries found what they should; nothing of an answer was looked at",
     );
+    let refused = |at: usize| match at < 3 {
+        true => json!({ "expected_doc_ids": [] }),
+        false => by_chunk(at),
+    };
+    told(
+        &refused,
+        &bare,
+        "All 10 queries found what they should; the pipeline gives no answers, so that nothing says whether 3 more are \
+         refused as they should be",
+    );
     told(
         &by_chunk,
         &with_answer,

@@ -149,14 +149,26 @@ fn fine(
     demands: Demands,
     texts: Texts,
 ) -> String {
+    // Only an answer shows whether a query was refused.
+    let is_unseen = |query: &&QueryRecord| {
+        let labels = &query.labels;
+        !demands.answers && labels.refuse && !(labels.chunks || labels.docs || labels.content)
+    };
     let expects = |query: &&QueryRecord| {
         let labels = &query.labels;
         labels.chunks || labels.docs || labels.refuse || labels.content
     };
-    let expecting = queries.values().filter(expects).count();
+    let unseen = queries.values().filter(is_unseen).count();
+    let expecting = queries.values().filter(expects).count() - unseen;
+    let total = total.saturating_sub(unseen);
     let refuses = queries.values().any(|query| query.labels.refuse);
     let is_all_checked = texts.checked == texts.all;
     let looked_at = match (demands.answers, demands.citations) {
+        (false, _) if unseen > 0 => format!(
+            "; the pipeline gives no answers, so that nothing says whether {unseen} more {} refused as {} should be",
+            if unseen == 1 { "is" } else { "are" },
+            if unseen == 1 { "it" } else { "they" },
+        ),
         (false, _) => "; nothing of an answer was looked at".to_owned(),
         (true, _) if is_all_checked => String::new(),
         (true, cites) if texts.checked > 0 => {
@@ -179,6 +191,7 @@ fn fine(
         (false, false) => "found what",
     };
     let what = match (expecting, total) {
+        (0, 0) => return looked_at.trim_start_matches("; ").to_owned(),
         (0, 1) => return format!("nothing is expected of the query{looked_at}"),
         (0, total) => return format!("nothing is expected of the {total} queries{looked_at}"),
         (1, 1) => format!("the query {did} it should"),
