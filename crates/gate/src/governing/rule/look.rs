@@ -45,6 +45,10 @@ const GONE_SHARE: f64 = 0.05;
 const CASES: usize = 10;
 const TELL: usize = 6;
 
+/// A type decides nothing if, for each of two answers, at least this many swaps are informative and none moves the decision.
+/// With six, four of a thousand types that came back were taken for types that decide nothing; with twelve it is one.
+const IDLE: usize = 12;
+
 /// An item is settled if the probability that it moves is closer to 0 or 1 than this.
 const SETTLED: f64 = 0.002;
 
@@ -119,6 +123,8 @@ pub(super) struct WholeSuite {
     pub(super) is_constant_base: bool,
     /// For each type: whether the swaps are informative for at least two answers of the head.
     pub(super) tells: Vec<bool>,
+    /// For each type: whether that is so of so many swaps that a type of which none moves the decision decides nothing.
+    pub(super) may_be_idle: Vec<bool>,
     /// For each item: whether more answers would help to decide, on the base and on the head.
     pub(super) unsettled: (Vec<bool>, Vec<bool>),
     /// For each item: whether more answers would help to decide on either side, or whether it moves the decision on one
@@ -291,7 +297,8 @@ fn classes(
         lost_cells,
         is_constant_head: is_constant(&after),
         is_constant_base: is_constant(&before),
-        tells: tells(suite, &after),
+        tells: tells(suite, &after, TELL),
+        may_be_idle: tells(suite, &after, IDLE),
         unsettled,
         doubtful,
         unsteady: unsteady.map(|(case, _)| case).collect(),
@@ -467,8 +474,8 @@ fn lost_cells(before: &UsualAnswers, after: &UsualAnswers, steady: &[bool]) -> f
     cases.iter().filter(is_lost).count() as f64 / n
 }
 
-/// For each type: whether there are two answers of the head that both have enough swaps whose donor has another answer.
-fn tells(suite: &SwapSuite, head: &UsualAnswers) -> Vec<bool> {
+/// For each type: whether there are two answers of the head that both have so many swaps whose donor has another answer.
+fn tells(suite: &SwapSuite, head: &UsualAnswers, enough: usize) -> Vec<bool> {
     let of_type = |of_type: usize| {
         let mut counts: Vec<(u32, usize)> = Vec::new();
         for item in &suite.items {
@@ -482,7 +489,7 @@ fn tells(suite: &SwapSuite, head: &UsualAnswers) -> Vec<bool> {
             let could = item.of_type == of_type && donor.is_some_and(|donor| donor != answer);
             counts[at].1 += usize::from(could);
         }
-        counts.iter().filter(|(_, count)| *count >= TELL).count() >= 2
+        counts.iter().filter(|(_, count)| *count >= enough).count() >= 2
     };
     (0..suite.types.len()).map(of_type).collect()
 }
@@ -583,7 +590,7 @@ impl About<'_> {
     fn is_idle(&self, at: usize) -> bool {
         let one = &self.types[at];
         let is_unmoved = one.likely_loss.is_some() && one.moved_base + one.moved_head == 0;
-        is_unmoved && !one.is_followed_base && !one.is_followed_head && self.whole.tells[at]
+        is_unmoved && !one.is_followed_base && !one.is_followed_head && self.whole.may_be_idle[at]
     }
 
     /// Whether a type that the base ignored decides now in place of this type.

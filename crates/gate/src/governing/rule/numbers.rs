@@ -152,6 +152,7 @@ pub(super) fn judge(
         is_constant_head: width(&after.own) <= after.tiny.max(4.0 * widest.sqrt()),
         is_constant_base: width(&before.own) <= before.tiny,
         tells: vec![true; suite.types.len()],
+        may_be_idle: vec![false; suite.types.len()],
         unsettled: (vec![true; suite.items.len()], vec![true; suite.items.len()]),
         doubtful: vec![true; suite.items.len()],
         unsteady: Vec::new(),
