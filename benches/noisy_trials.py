@@ -250,14 +250,14 @@ def of_answers(project, judged):
     said = " ".join(project.said[project.said.index("Gate ") :].split())
     # What a headline, a reason or a list says of answers that changed begins with these words.
     changed = re.search(r"\d+ of \d+ cases (is|are) answered otherwise(?! in some runs)", said)
-    varied = re.search(r"\d+ of \d+ cases (is|are) answered otherwise in some runs(, as \w+)?", said)
+    varied = re.search(r"\d+ (?:more )?of \d+ cases (is|are) answered otherwise in some runs( or rewrites)?(, as \w+)?", said)
     assert bool(changed) == (counts["other"] > 0), (counts, said)
     assert bool(varied) == (counts["varied"] > 0), (counts, said)
     if changed:
         return "changed"
     if not varied:
         return "nothing said"
-    return "vary, as on the base" if varied.group(2) else "vary, unlike the base"
+    return "vary, as on the base" if varied.group(3) else "vary, unlike the base"
 
 
 def least(trials):
