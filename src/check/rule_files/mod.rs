@@ -170,7 +170,7 @@ pub(super) fn edited(
 ///
 /// # Errors
 ///
-/// Fails if the base cannot be read.
+/// Fails if the base, or a file of it, cannot be read.
 pub(super) fn edited_evaluators(
     config: &Config,
     commands: &[&str],
@@ -193,24 +193,38 @@ pub(super) fn edited_evaluators(
     let pipelines = pipelines.filter(|line| !others.contains(line));
     let named = NamedFiles::of(commands.iter().copied(), &files)
         .without(&NamedFiles::of(pipelines, &files));
-    let is_edited = |path: &Path| -> Option<bool> {
-        let up = below.components().map(|_| "..");
-        let name = match path.strip_prefix(below) {
-            Ok(name) => name.to_path_buf(),
-            Err(_) => up.collect::<PathBuf>().join(path),
-        };
-        let (_, mut base) = baseline::base_files(&config.root, with, &[&name]).ok()?;
-        let base = base.remove(0).ok()??;
-        let head = std::fs::read(top.join(path)).ok()?;
-        Some(named.differ(path, &base, &head))
-    };
-    let edited = against.changed.iter();
-    let edited = edited.filter(|path| named.have(path) && is_edited(path) == Some(true));
-    let edited = edited.map(|path| EditedRule {
-        what: EVALUATOR,
-        path: path.clone(),
+    let changed: Vec<&PathBuf> = against
+        .changed
+        .iter()
+        .filter(|path| named.have(path))
+        .collect();
+    let up: PathBuf = below.components().map(|_| "..").collect();
+    let names = changed.iter().map(|path| match path.strip_prefix(below) {
+        Ok(name) => name.to_path_buf(),
+        Err(_) => up.join(path),
     });
-    Ok(edited.collect())
+    let names: Vec<PathBuf> = names.collect();
+    let names: Vec<&Path> = names.iter().map(PathBuf::as_path).collect();
+    let (_, base_files) = baseline::base_files(&config.root, with, &names)?;
+    let mut edited = Vec::new();
+    for (path, base) in changed.into_iter().zip(base_files) {
+        let Some(base) = base? else {
+            continue;
+        };
+        let head = match std::fs::read(top.join(path)) {
+            Ok(head) => head,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            // What cannot be compared counts as edited.
+            Err(_) => Vec::new(),
+        };
+        if named.differ(path, &base, &head) {
+            edited.push(EditedRule {
+                what: EVALUATOR,
+                path: path.clone(),
+            });
+        }
+    }
+    Ok(edited)
 }
 
 /// The files that a renamed command moves to another folder, each with its new path. `base` and `head`: two commands that

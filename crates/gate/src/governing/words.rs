@@ -63,7 +63,10 @@ impl TypeDecision {
             }
             _ if self.base_runs < 3 => {
                 let is_few = self.figures.firm < super::rule::FEWEST_TELLING as f64;
-                let or = if is_few { format!(", or more {items} in which it alone decides,") } else { ",".to_owned() };
+                let or = match is_few {
+                    true => format!(", or more {items} in which it alone decides,"),
+                    false => ",".to_owned(),
+                };
                 format!(
                     "the base was run too seldom to tell; `baseline: {{repeats: 5}}`, or `baseline: {{compute: true}}`{or} \
                      would decide more"

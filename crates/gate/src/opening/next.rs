@@ -255,22 +255,19 @@ fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
     let gone = gated(verdict).filter(|(_, metric)| is_withdrawn(metric));
     let gone: Vec<&str> = gone.map(|(id, _)| id.as_str()).collect();
     if let Some((first, others)) = gone.split_first() {
-        let (more, it, has, is) = match others.len() {
-            0 => (String::new(), "it", "has", "is"),
-            more => (format!(" and {more} more"), "them", "have", "are"),
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
         };
-        let those = if others.is_empty() { "that" } else { "those" };
-        let they = if others.is_empty() { "it" } else { "they" };
         let rules: Vec<String> = gone
             .iter()
             .map(|id| format!("{id}: {{policy: info}}"))
             .collect();
         return begun
-            .and(" Where ")
+            .and(" The head lacks ")
             .name(*first)
             .and(format!(
-                "{more} only {has} another name now, give {it} {those} of the base; where {they} {is} meant to go, gate {it} no \
-                 more: "
+                "{more}. If this is only another name, give back that of the base; what is meant to go, gate no more: "
             ))
             .setting(format!("gate: {{metrics: {{{}}}}}", rules.join(", ")))
             .and(".");
@@ -678,7 +675,7 @@ mod tests {
             said(verdict).1
         };
         let gone = told(&metric);
-        insta::assert_snapshot!(gone, @"The reasons say what could not be measured. Where `checks.done` only has another name now, give it that of the base; where it is meant to go, gate it no more: `gate: {metrics: {checks.done: {policy: info}}}`.");
+        insta::assert_snapshot!(gone, @"The reasons say what could not be measured. The head lacks `checks.done`. If this is only another name, give back that of the base; what is meant to go, gate no more: `gate: {metrics: {checks.done: {policy: info}}}`.");
         let both = {
             let mut verdict = verdict.clone();
             for name in ["results.qb.failure_rate", "results.qb.pass"] {
@@ -686,7 +683,7 @@ mod tests {
             }
             said(verdict).1
         };
-        insta::assert_snapshot!(both, @"The reasons say what could not be measured. Where `results.qb.failure_rate` and 1 more only have another name now, give them those of the base; where they are meant to go, gate them no more: `gate: {metrics: {results.qb.failure_rate: {policy: info}, results.qb.pass: {policy: info}}}`.");
+        insta::assert_snapshot!(both, @"The reasons say what could not be measured. The head lacks `results.qb.failure_rate` and 1 more. If this is only another name, give back that of the base; what is meant to go, gate no more: `gate: {metrics: {results.qb.failure_rate: {policy: info}, results.qb.pass: {policy: info}}}`.");
         // Both sides have figures, of something else each.
         metric.cause = Cause::Incomparable;
         metric.head = Some(1.0);

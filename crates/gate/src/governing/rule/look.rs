@@ -123,7 +123,7 @@ pub(super) struct WholeSuite {
     pub(super) is_constant_base: bool,
     /// For each type: whether the swaps are informative for at least two answers of the head.
     pub(super) tells: Vec<bool>,
-    /// For each type: whether that is so of so many swaps that a type of which none moves the decision decides nothing.
+    /// For each type: whether it has so many informative swaps that it decides nothing if none of them moves the decision.
     pub(super) may_be_idle: Vec<bool>,
     /// For each item: whether more answers would help to decide, on the base and on the head.
     pub(super) unsettled: (Vec<bool>, Vec<bool>),
@@ -474,7 +474,7 @@ fn lost_cells(before: &UsualAnswers, after: &UsualAnswers, steady: &[bool]) -> f
     cases.iter().filter(is_lost).count() as f64 / n
 }
 
-/// For each type: whether there are two answers of the head that both have so many swaps whose donor has another answer.
+/// For each type: whether two answers of the head have enough swaps each, counting those whose donor has another answer.
 fn tells(suite: &SwapSuite, head: &UsualAnswers, enough: usize) -> Vec<bool> {
     let of_type = |of_type: usize| {
         let mut counts: Vec<(u32, usize)> = Vec::new();
