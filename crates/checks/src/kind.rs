@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
+use super::added::{self, NewInvariants};
 use super::config::{ChecksSettings, ScenarioSource};
 use super::figures::figures;
 use super::judging::{JudgedCheck, Judging};
@@ -23,8 +25,9 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_page::{Chapter, in_one_line};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging, RepeatedItems};
 use kelvin_record::{
-    AnySection, CheckSaid, Ending, Findings, Forecast, JsonFields, Listing, Metric, RunView,
-    SectionAnswers, SectionFingerprint, SectionKind, SettingDiffers, Shard, WantedRepeats,
+    AlignedSections, AnySection, CheckSaid, Ending, Findings, Forecast, ItemComparison, JsonFields,
+    Listing, Metric, RunView, SectionAnswers, SectionFingerprint, SectionKind, SettingDiffers,
+    Shard, Surroundings, Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::judge::model_names;
@@ -202,6 +205,29 @@ impl SectionKind for ChecksKind {
                 }
             }
         }
+    }
+
+    fn align(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+        _: Surroundings,
+        _: Viewpoint,
+    ) -> Option<AlignedSections> {
+        let [old, new] = [base, head].map(|side| side.as_any().downcast_ref::<ChecksSection>());
+        added::align(old?, new?)
+    }
+
+    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
+        let added: NewInvariants = serde_json::from_value(stored)?;
+        Ok(Arc::new(added))
+    }
+
+    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
+        let mut schema = generator.subschema_for::<Option<NewInvariants>>();
+        let meaning = "The new invariants of the checks probe, where the change brings some.";
+        schema.insert("description".to_owned(), meaning.into());
+        Some(schema)
     }
 
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {

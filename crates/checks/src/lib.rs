@@ -4,6 +4,7 @@
 //! The crate runs the pipeline on every scenario in its own workspace, examines the resulting files and answers, and
 //! computes the metrics `checks.*`; docs/invariants.md defines them.
 
+mod added;
 mod answers;
 mod config;
 mod figures;

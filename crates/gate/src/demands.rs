@@ -12,19 +12,22 @@ use kelvin_record::{Metric, probe_of};
 /// The maximum number of wrong letters in a name for which the right name is still suggested.
 const MOST_WRONG: usize = 3;
 
-/// Reports the rules whose metric was not measured and, if there was no base for comparison, the values that are worse
-/// than allowed. `metrics`: those of the head.
+/// Reports the rules whose metric was not measured, and the values of the report that are worse than allowed. A
+/// comparison has asked this of the items that both sides have; new items, and new checks of an item, are in the report
+/// alone. `metrics`: those of the head.
 pub fn report_demands(policy: &Policy, metrics: &BTreeMap<String, Metric>, verdict: &mut Verdict) {
-    let is_compared = !verdict.metrics.is_empty();
     let mut told = Vec::new();
     for (id, rule) in &policy.metrics {
+        let compared = verdict.metrics.get(id);
         match (metrics.get(id), rule.min) {
-            (None, _) if verdict.metrics.contains_key(id) => {}
+            (None, _) if compared.is_some() => {}
             (None, _) => told.extend(unknown(id, policy, metrics)),
-            (Some(metric), Some(min)) if !is_compared => {
+            (Some(_), Some(_)) if compared.is_some_and(|one| one.verdict == Word::Regression) => {}
+            (Some(metric), Some(_)) if compared.is_some() && metric.value.is_none() => {}
+            (Some(metric), Some(min)) => {
                 told.extend(beyond((id, metric), min, policy));
             }
-            (Some(_), _) => {}
+            (Some(_), None) => {}
         }
     }
     for (word, reason) in told.into_iter().rev() {

@@ -221,7 +221,7 @@ pub struct MetricRule {
     /// Whether a drop fails the job, warns, or is only shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<MetricPolicy>,
-    /// The value that this metric must reach, whatever the baseline is; for a metric whose lower
+    /// The value that this metric of the report must reach, whatever the baseline is; for a metric whose lower
     /// values are better, the value that it must not exceed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2))]

@@ -1,3 +1,4 @@
+mod added;
 mod checks_of_base;
 mod expected;
 mod gate;

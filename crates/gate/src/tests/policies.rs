@@ -337,3 +337,22 @@ fn a_finished_report_whose_run_has_run_again_is_no_redder_than_the_run_was() {
         );
     }
 }
+
+#[test]
+fn a_value_of_the_report_below_the_minimum_fails_though_the_items_of_both_sides_are_above() {
+    let min = MetricPolicy {
+        min: Some(0.6),
+        ..MetricPolicy::default()
+    };
+    let policy = with_metric(exact(), "m", min);
+    let high = suite(20, 0, 0, 1);
+    let passes = |reported: f64| {
+        let mut verdict = stored(&policy, &high, &high);
+        assert!(verdict.passed, "{verdict:?}");
+        let reported = kelvin_record::Metric::new(Ok(reported), 40, 0);
+        let metrics = std::collections::BTreeMap::from([("m".to_owned(), reported)]);
+        crate::demands::report_demands(&policy, &metrics, &mut verdict);
+        verdict.passed
+    };
+    assert_eq!([0.5, 0.6].map(passes), [false, true]);
+}
