@@ -462,7 +462,7 @@ fn weigh(
     verdict.turnover.extend(of_the_head.turnover.clone());
     count_skipped((base, &head), &mut verdict);
     let aligned = align::align_by(base, &head, reading);
-    verdict.warn_of_alignment(&aligned.comparisons);
+    verdict.warn_of_alignment(&aligned.comparisons, &policy);
     why::explain_reasons(&head, &mut verdict);
     let unchecked = claims::unchecked_base(provenance, base, &head);
     say_first(&mut verdict, left_out, unchecked);

@@ -105,7 +105,7 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     } = align_by(&base, &head, reading);
     let (old, new) = (Measured::from(&base), Measured::from(&head));
     let comparison = compare(&old, &new);
-    verdict.warn_of_alignment(&comparisons);
+    verdict.warn_of_alignment(&comparisons, &policy);
     let cases = changes::case_changes(&comparison, &verdict);
     let judgement = Judgement {
         flips: answers::gone_wrong(&cases, &verdict, (&base, &head)),

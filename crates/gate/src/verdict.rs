@@ -11,7 +11,7 @@ use super::answers::ChangedAnswers;
 pub use super::governing::Status;
 use super::look::GUARD;
 use super::losses;
-use super::policy::{Attention, Effect};
+use super::policy::{Attention, Effect, Policy};
 use super::sentence;
 use crate::compare::Turnover;
 use kelvin_base::exit::Exit;
@@ -428,7 +428,12 @@ impl Verdict {
     }
 
     /// Adds the warnings about how the items of each probe were compared.
-    pub fn warn_of_alignment(&mut self, comparisons: &ItemComparisons) {
+    pub fn warn_of_alignment(&mut self, comparisons: &ItemComparisons, policy: &Policy) {
+        if !policy.deterministic {
+            for text in comparisons.each().flat_map(ItemComparison::noise_warnings) {
+                self.warn(text, false);
+            }
+        }
         for warning in comparisons.each().flat_map(ItemComparison::warnings) {
             self.warn(warning.text, warning.is_open);
         }

@@ -78,6 +78,12 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Items that may be worse by noise alone, each sentence a warning. They say nothing of a pipeline that is declared as
+    /// deterministic.
+    fn noise_warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The items whose labels the change edits, so that the labels of one side were used.
     fn relabelled(&self) -> &[String] {
         &[]

@@ -191,15 +191,10 @@ impl ItemComparison for ResultsChange {
     fn warnings(&self) -> Vec<AlignmentWarning> {
         let mut warnings = Vec::new();
         for (suite, change) in &self.suites {
-            let mut warn = |cases: &[String], what: &str, cure: &str, is_open: bool| {
+            let mut warn = |cases: &[String], what: &str, cure: &str| {
                 if !cases.is_empty() {
-                    let names: Vec<&str> = cases.iter().map(String::as_str).collect();
-                    let text = format!(
-                        "{} of {} of the suite `{suite}` {what}: {}; {cure}",
-                        cases.len(),
-                        change.nouns.counted(change.base),
-                        listed(&names)
-                    );
+                    let text = change.sentence(suite, (cases, what, cure));
+                    let is_open = true;
                     warnings.push(AlignmentWarning { text, is_open });
                 }
             };
@@ -208,13 +203,11 @@ impl ItemComparison for ResultsChange {
                 "are scored in another way than on the base",
                 "what they win or lose by it cannot be told from what the pipeline does: change the scoring in a change of \
                  its own",
-                true,
             );
             warn(
                 &change.gone,
                 "of the base are not in the results any more, which is more than `max_missing` allows",
                 "see that all of them are run",
-                true,
             );
             let (was, is) = change.thinned_from.unwrap_or_default();
             warn(
@@ -222,25 +215,39 @@ impl ItemComparison for ResultsChange {
                 &format!("have fewer results in a run than on the base, {is} and not {was}"),
                 "what an evaluator does not write may be what failed: have it write every result, a failed one with an empty \
                  score, or have base and change run as often",
-                true,
-            );
-            warn(
-                &change.worse_once,
-                "are worse, and each was run once on each side, so that nothing tells noise from a drop",
-                match change.is_left_by_a_step {
-                    true => {
-                        "have the step before answer each case several times (`--repeat 3` or the like of the evaluator), or \
-                         give the suite a `run`, so that kelvin can run it again"
-                    }
-                    false => {
-                        "have each case answered several times (`--repeat 3` or the like of the evaluator, else `repeats: \
-                         3`), or add a `rerun`"
-                    }
-                },
-                false,
             );
         }
         warnings
+    }
+
+    fn noise_warnings(&self) -> Vec<String> {
+        let worse = self.suites.iter();
+        let worse = worse.filter(|(_, change)| !change.worse_once.is_empty());
+        let told = worse.map(|(suite, change)| {
+            let cure = if change.is_left_by_a_step {
+                "have the step before answer each case several times (`--repeat 3` or the like of the evaluator), or give \
+                 the suite a `run`, so that kelvin can run it again"
+            } else {
+                "have each case answered several times (`--repeat 3` or the like of the evaluator, else `repeats: 3`), or add \
+                 a `rerun`"
+            };
+            let what = "are worse, and each was run once on each side, so that nothing tells noise from a drop";
+            change.sentence(suite, (&change.worse_once, what, cure))
+        });
+        told.collect()
+    }
+}
+
+impl SuiteChange {
+    /// A sentence about some cases of the suite: what is the matter with them, and what to do.
+    fn sentence(&self, suite: &str, (cases, what, cure): (&[String], &str, &str)) -> String {
+        let names: Vec<&str> = cases.iter().map(String::as_str).collect();
+        format!(
+            "{} of {} of the suite `{suite}` {what}: {}; {cure}",
+            cases.len(),
+            self.nouns.counted(self.base),
+            listed(&names)
+        )
     }
 }
 
@@ -411,10 +418,10 @@ mod tests {
     fn what_got_worse_in_single_runs_is_named_with_the_cure() {
         let base = section(&[("a", "", &[1.0]), ("b", "", &[1.0]), ("c", "", &[0.0])]);
         let head = section(&[("a", "", &[0.0]), ("b", "", &[1.0]), ("c", "", &[1.0])]);
-        let told = warnings(&base, &head);
-        assert!(!told[0].is_open, "{told:?}");
-        insta::assert_snapshot!(told[0].text, @"1 of 3 cases of the suite `qa` are worse, and each was run once on each side, so that nothing tells noise from a drop: a; have each case answered several times (`--repeat 3` or the like of the evaluator, else `repeats: 3`), or add a `rerun`");
+        let told = |head| align(&base, head).map(|aligned| aligned.items.noise_warnings());
+        insta::assert_snapshot!(told(&head).unwrap_or_default().join("\n"), @"1 of 3 cases of the suite `qa` are worse, and each was run once on each side, so that nothing tells noise from a drop: a; have each case answered several times (`--repeat 3` or the like of the evaluator, else `repeats: 3`), or add a `rerun`");
         let repeated = section(&[("a", "", &[0.0, 0.0]), ("b", "", &[1.0]), ("c", "", &[1.0])]);
-        assert_eq!(warnings(&base, &repeated), []);
+        assert_eq!(told(&repeated).unwrap_or_default(), Vec::<String>::new());
+        assert_eq!(warnings(&base, &head), []);
     }
 }

@@ -282,7 +282,7 @@ fn judged(base: &Report, head: &Report) -> Judgement {
     let comparison = compare(&old, &new);
     let policy = Policy::default();
     let mut verdict = Gate::new(&policy, false, false, None).give_up(&comparison);
-    verdict.warn_of_alignment(&aligned.comparisons);
+    verdict.warn_of_alignment(&aligned.comparisons, &policy);
     let cases = changes::case_changes(&comparison, &verdict);
     let provenance = Provenance {
         source: Source::Branch,

@@ -593,6 +593,16 @@ fn what_an_earlier_step_has_left_is_advised_no_re_run_and_a_skipped_test_was_not
     "#);
     let page = project.read("kelvin/gate.md");
     insta::assert_snapshot!(lines_with(&page, &["It may be noise"]), @"It may be noise. Look first at test `qa/t::test_c`. Nothing here can run again what an earlier step has left: several answers to each of the tests in it, more tests, or a command that the gate can start would tell more.");
+    // Where nothing varies, one run tells a drop, and no repeat is asked for.
+    let varies = project.read("kelvin.yaml");
+    project.write(
+        "kelvin.yaml",
+        &format!("{varies}gate: {{deterministic: true}}\n"),
+    );
+    let (said, judgement) = gate(&project, &["--rerun"]);
+    assert_eq!(judgement["verdict"], json!("regression"), "{}", said.stdout);
+    assert!(!said.stdout.contains("noise"), "{}", said.stdout);
+    project.write("kelvin.yaml", &varies);
     // It is missing all the same, and no verdict is calm about it.
     project.write("out/junit.xml", &junit(&[], &["c"]));
     let (said, judgement) = gate(&project, &["--max-drop", "0.2"]);
