@@ -6,13 +6,14 @@ use super::budget::{Allowance, Payment};
 use super::compute::ItemsBeside;
 use super::head::JudgedSide;
 use super::stored::{self, StoredReports};
-use super::{compute, stage, texts};
+use super::{compute, stage, texts, why};
 use kelvin_gate::compare::{Comparison, Measured, compare};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::looks::Rerun;
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::Verdict;
 use kelvin_gate::{Gate, Judgement, Next, align};
+use kelvin_record::AnySection;
 
 /// The two sides while the gate compares them and doubtful cases are run again.
 pub(super) struct Looking<'l> {
@@ -31,6 +32,8 @@ pub(super) struct Looking<'l> {
     pub(super) base_reruns: usize,
     /// The note that the budget was too small for any re-run.
     pub(super) too_small: Option<Difference>,
+    /// Why the stored answers of the base count although its code was run again; none if it could be run.
+    pub(super) base_fails: Option<String>,
 }
 
 /// How the comparison ended.
@@ -82,7 +85,10 @@ impl Looking<'_> {
                     };
                     // The pipeline would repeat its cached answers, and they would count as one run.
                     asked.head.retain(|name, _| !kept.contains(name.as_str()));
-                    asked.base.retain(|name, _| !self.stays.contains(name));
+                    let base_fails = self.base_fails.is_some();
+                    asked
+                        .base
+                        .retain(|name, _| !base_fails && !self.stays.contains(name));
                     let there = beside_the_head.as_ref();
                     match self.allowance.pay(&asked, &self.head, there) {
                         Payment::Paid(rerun) => rerun,
@@ -100,11 +106,17 @@ impl Looking<'_> {
                 }
             };
             if !rerun.base.is_empty() {
-                let Some(beside) = &mut beside else {
+                let Some(base_code) = &mut beside else {
                     return Ok(ComparisonEnding::Base(rerun));
                 };
-                let again = beside.run(&rerun.base)?;
+                let again = base_code.run(&rerun.base)?;
                 self.base_reruns = again.run.session.cost.invocations;
+                self.base_fails = lost_answers(self.base, &again);
+                if self.base_fails.is_some() {
+                    self.gate.base_stays();
+                    beside = None;
+                    continue;
+                }
                 beside_the_head = Some(again.clone());
                 compute::replace(self.base, again);
                 // The measurement of the head may depend on the answers of the base. The base has new answers, so the
@@ -136,6 +148,41 @@ impl Looking<'_> {
         asked.head.retain(|name, _| !kept.contains(name.as_str()));
         self.allowance.bought_nothing(&asked, &self.head)
     }
+}
+
+/// Why a re-run of the base says nothing of the base: at least half of the items that its stored report answers got no
+/// answer. Then something is missing beside its checkout, and a change would be held against failures.
+fn lost_answers(stored: &Report, again: &Report) -> Option<String> {
+    let (mut answered, mut lost) = (0, 0);
+    let mut first = None;
+    for (kind, section) in again.probes.known() {
+        let Some(before) = stored.probes.of(kind.name()) else {
+            continue;
+        };
+        let has_answer = |section: &dyn AnySection, id: &str| {
+            let item = section.item(id);
+            item.is_some_and(|item| item.has_answer)
+        };
+        for id in section.ids() {
+            if !has_answer(before, id) {
+                continue;
+            }
+            answered += 1;
+            if !has_answer(section, id) {
+                lost += 1;
+                first = first.or_else(|| Some(why::in_item(id, &kind.failure(section, id)?)));
+            }
+        }
+    }
+    (lost > 0 && 2 * lost >= answered).then(|| {
+        format!(
+            "the code of the base gave no answer here to {lost} of {answered} {} that its stored report answers, so that the \
+             stored answers count, and no base was run beside the change{}; its checkout has what git keeps, and the \
+             environments of the project: see that nothing else is missing there",
+            if answered == 1 { "item" } else { "items" },
+            first.unwrap_or_default()
+        )
+    })
 }
 
 /// Why it is not known what was measured; none if it is known.

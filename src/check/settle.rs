@@ -428,6 +428,7 @@ fn weigh(
         head,
         base_reruns: 0,
         too_small: None,
+        base_fails: None,
     };
     let verdict = match look_until_decided(asked, config, &mut looking, base_at, of_the_head.seed)?
     {
@@ -441,6 +442,7 @@ fn weigh(
         base_reruns,
         too_small,
         stored,
+        base_fails,
         ..
     } = looking;
     told.told.extend(too_small);
@@ -465,6 +467,9 @@ fn weigh(
     verdict.warn_of_alignment(&aligned.comparisons, &policy);
     why::explain_reasons(&head, &mut verdict);
     let unchecked = claims::unchecked_base(provenance, base, &head);
+    if let Some(why) = base_fails {
+        warn_of_a_base_that_fails(&mut verdict, &why);
+    }
     say_first(&mut verdict, left_out, unchecked);
     answers::add_hits(&mut verdict, (base, &head));
 
@@ -593,6 +598,19 @@ fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Rea
     let last = reasons.iter().rposition(|reason| reason.effect.is_some());
     let at = last.map_or(0, |last| last + 1);
     reasons.splice(at..at, told);
+}
+
+/// Puts first that the code of the base could not be run beside the change. A pass would rest on fewer runs than the
+/// configuration asks for.
+fn warn_of_a_base_that_fails(verdict: &mut Verdict, why: &str) {
+    if verdict.verdict == Word::Pass {
+        verdict.verdict = Word::Inconclusive;
+    }
+    let warns = Some(Effect::Warn);
+    let reason = why::reason(ReasonCode::BaseNotChecked, warns, why);
+    let fails = |reason: &&Reason| reason.effect == Some(Effect::Fail);
+    let at = verdict.reasons.iter().take_while(fails).count();
+    verdict.reasons.insert(at, reason);
 }
 
 /// The commit of the base, with the settings of a request.

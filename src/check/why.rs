@@ -71,7 +71,7 @@ pub(super) fn explain_no_answer(head: &Report, verdict: &mut Verdict) {
 }
 
 /// The words for what happened to an item, which come from outside.
-fn in_item(item: &str, why: &str) -> String {
+pub(super) fn in_item(item: &str, why: &str) -> String {
     let why = safe::cut(&safe::line(why), LONGEST);
     // An unpaired backtick would format the following text as code.
     let is_paired = why.matches('`').count().is_multiple_of(2);

@@ -128,6 +128,14 @@ impl<'a> Gate<'a> {
         self.was_rerun_before = true;
     }
 
+    /// Records that the base could not be run, although the last re-run asked for it: its stored runs count, and only the
+    /// head is run again.
+    pub fn base_stays(&mut self) {
+        self.means.base = false;
+        self.asked = self.asked.saturating_sub(1);
+        self.looks.base_stays();
+    }
+
     /// Whether noise can explain a drop, so that repeats are useful.
     pub fn reads_noise(&self) -> bool {
         !self.policy.is_exact() && self.incomparable.is_none()

@@ -206,6 +206,13 @@ impl Looks {
         self.fresh.extend(cases.cloned());
     }
 
+    /// Records that the base could not be run: its stored runs count, and the last re-run was not made.
+    pub fn base_stays(&mut self) {
+        self.means.base = false;
+        self.fresh.clear();
+        self.rounds = self.rounds.saturating_sub(1);
+    }
+
     /// Looks at all runs so far, with the same metrics every time. `calls`: how many calls may still be made, on both
     /// sides together.
     pub fn next(&mut self, subjects: &BTreeMap<String, GatedMetric>, calls: usize) -> LooksStep {
@@ -272,8 +279,13 @@ impl Looks {
     fn look_again(&mut self, subjects: &BTreeMap<String, GatedMetric>) {
         let gated = self.undecided(subjects) + 1;
         for (id, MetricDecision { look, ending }) in std::mem::take(&mut self.decided) {
+            // A metric of which no value is left has nothing to look at again.
+            let Some(subject) = subjects.get(&id) else {
+                self.decided.insert(id, MetricDecision { look, ending });
+                continue;
+            };
             let before = look.as_ref().ok().map(|look| look.outcome);
-            let decision = match (before, self.look(&subjects[&id], gated)) {
+            let decision = match (before, self.look(subject, gated)) {
                 (Some(LookOutcome::Pass), Ok(now)) if now.outcome != LookOutcome::Pass => continue,
                 (Some(was), Ok(now)) if was == now.outcome => MetricDecision {
                     look: Ok(now),
