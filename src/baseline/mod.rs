@@ -9,6 +9,7 @@ mod artifact;
 mod branch;
 mod checkout;
 mod commit;
+pub(crate) mod environments;
 mod failed;
 pub(crate) mod file;
 mod find;

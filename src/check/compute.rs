@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use super::stage::{self, Stage};
 use super::{CheckRequest, asked};
 use crate::baseline;
-use crate::baseline::{CheckoutForm, CommitFiles, Hint, Login};
+use crate::baseline::{CheckoutForm, CommitFiles, Hint, Login, environments};
 use crate::registry::Registry;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_gate::report::Report;
@@ -153,6 +153,7 @@ fn with<T>(
     let into = (folder.path(), CheckoutForm::OfAWorkTree);
     let written = baseline::checkout(repo, commit, &config.root, into, what.fetched_with)?;
     let name = config.file.file_name().unwrap_or_default();
+    environments::provide(repo, &written.top)?;
     if what.of_the_head.is_some() {
         put_items(config, repo, &written, (what.registry, what.probe))?;
     }
@@ -174,7 +175,7 @@ fn with<T>(
         ..CheckRequest::new(what.registry)
     };
     let base = what.registry.configured(&request.overrides)?;
-    if let Some(why) = same_service(&base, config) {
+    if let Some(why) = why_not(&base, config) {
         anyhow::bail!(why);
     }
     stage::with(&request, observer, then)
@@ -197,13 +198,20 @@ pub(super) fn replace(base: &mut Report, again: Report) {
     }
 }
 
-/// Why the base cannot be measured now although `baseline.compute` asks for it; none if it can be measured. A pipeline
-/// may be a running service that does not depend on the checked-out commit. Then a measurement of the base would
-/// measure the change instead.
-pub(super) fn same_service(base: &Config, head: &Config) -> Option<String> {
+/// Why the base cannot be measured now although `baseline.compute` asks for it; none if it can be measured. Otherwise a
+/// measurement of the base would measure the change instead.
+pub(super) fn why_not(base: &Config, head: &Config) -> Option<String> {
     if !head.baseline.compute {
         return None;
     }
+    same_service(base, head).or_else(|| {
+        let repo = baseline::open(&head.root).ok()?;
+        environments::leads_to_the_change(head, repo.workdir()?)
+    })
+}
+
+/// Why one service would answer for both sides: one that runs already does not depend on the checked-out commit.
+fn same_service(base: &Config, head: &Config) -> Option<String> {
     let mut services = head.targets().filter(|target| target.is_of_no_commit());
     let is_same = services.any(|here| base.targets().any(|there| there.text() == here.text()));
     is_same.then(|| {
@@ -214,10 +222,10 @@ pub(super) fn same_service(base: &Config, head: &Config) -> Option<String> {
 }
 
 /// The same reason as a notice.
-pub(super) fn same_service_notice(config: &Config) -> Option<Notice> {
+pub(super) fn why_not_notice(config: &Config) -> Option<Notice> {
     Some(Notice::new(
-        Code::own("same_service"),
-        same_service(config, config)?,
+        Code::own("same_code"),
+        why_not(config, config)?,
     ))
 }
 

@@ -115,7 +115,7 @@ impl Linted {
         asked::keep_folders_apart(&sides)?;
         let items = sides.iter().flat_map(|side| side.items.files()).collect();
         self.notices.extend(harmless::doubtful(&config, items));
-        self.notices.extend(compute::same_service_notice(&config));
+        self.notices.extend(compute::why_not_notice(&config));
         self.notices.extend(too_few_runs(&config));
         self.doubts = self.notices.len();
         self.notices.extend(remarks);

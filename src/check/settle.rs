@@ -524,7 +524,7 @@ fn commit_that_runs_again(
     side: &dyn JudgedSide,
 ) -> anyhow::Result<Option<Oid>> {
     let commit = provenance.commit.as_deref();
-    let is_another = compute::same_service(config, config).is_none();
+    let is_another = compute::why_not(config, config).is_none();
     let commit = commit.filter(|_| side.can_be_run() && config.baseline.compute && is_another);
     Ok(commit.map(git::id).transpose()?)
 }

@@ -32,6 +32,7 @@ mod answers;
 mod kept;
 
 /// Processes that try to outlive their call.
+mod environments;
 mod escapes;
 
 /// Code that changes while it runs.

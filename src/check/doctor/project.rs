@@ -44,7 +44,7 @@ pub(super) fn look(
             .targets()
             .filter_map(|target| answering(config, target)),
     );
-    if let Some(why) = compute::same_service(config, config) {
+    if let Some(why) = compute::why_not(config, config) {
         findings.push(DoctorFinding::warn(SERVICE, why));
     }
     findings.extend(config.models().filter_map(|model| key(config, model)));
