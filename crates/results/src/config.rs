@@ -14,7 +14,7 @@ use super::written::states;
 use super::{Columns, EmptyScore, MetricColumn};
 use kelvin_base::digest::Fields;
 use kelvin_record::Direction;
-use kelvin_record::settings::{MetricPolicy, MetricRule};
+use kelvin_record::settings::{GateSettings, MetricPolicy, MetricRule};
 use kelvin_run::config;
 use kelvin_run::config::yaml::{Content, Node};
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
@@ -139,7 +139,7 @@ pub struct MetricKeys {
     /// Whether a higher or a lower value is better. It is needed for a gated metric if the format does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Direction>,
-    /// How far the metric may drop, in its own unit.
+    /// How far the metric may drop, in its own unit. Without it: that of the gate, and 5 % of a `range` that is wider than 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub max_drop: Option<f64>,
@@ -506,13 +506,28 @@ impl ProbeSettings for ResultsSettings {
         addresses.find(|address| !address.is_empty())
     }
 
-    fn rules(&self) -> Vec<(String, MetricRule)> {
+    /// The limits of the metrics. Without one, a metric with a wide range may drop by the same share of it as a share of
+    /// cases may: 0.05 points of 100 are no loss.
+    fn rules(&self, gate: &GateSettings) -> Vec<(String, MetricRule)> {
+        let usual = GateSettings::default().max_drop;
+        let is_usual = gate.max_drop == usual;
         let of_suite = |suite: &Suite| {
             let name = suite.keys.name.clone();
+            let gated: BTreeSet<String> = suite.keys.gate.iter().map(|one| slug(one)).collect();
+            let of_its_range = move |metric: &str, keys: &MetricKeys| {
+                let width = keys.range.map(|[low, high]| high - low)?;
+                // A limit alone would make the gate use the metric.
+                let by_itself = match gated.is_empty() {
+                    true => keys.better.is_some(),
+                    false => gated.contains(&slug(metric)),
+                };
+                let is_gated = keys.gate.unwrap_or(by_itself);
+                (is_usual && is_gated && width > WIDE).then_some(usual * width)
+            };
             let metrics = suite.keys.metrics.clone().into_iter();
             metrics.filter_map(move |(metric, keys)| {
                 let rule = MetricRule {
-                    max_drop: Some(keys.max_drop?),
+                    max_drop: Some(keys.max_drop.or_else(|| of_its_range(&metric, &keys))?),
                     // Otherwise a limit alone would make the gate use the metric.
                     policy: (keys.gate == Some(false)).then_some(MetricPolicy::Info),
                     min: None,
@@ -523,6 +538,9 @@ impl ProbeSettings for ResultsSettings {
         self.suites.iter().flat_map(of_suite).collect()
     }
 }
+
+/// A range that is wider than this is a scale of points, and not of shares.
+const WIDE: f64 = 2.0;
 
 /// The metrics that are computed for every suite and every evaluator.
 pub(super) const RESERVED: [&str; 3] = ["failure_rate", "must_pass", "flaky"];

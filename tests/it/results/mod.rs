@@ -616,6 +616,44 @@ fn what_an_earlier_step_has_left_is_advised_no_re_run_and_a_skipped_test_was_not
 const ROWS: &str = "results:\n  - name: qa\n    run: cp rows.csv {output}\n    format: csv\n    columns: {case: id}\n    \
                     metrics:\n      correct: {column: ok, better: higher, range: [0, 1]}\n";
 
+#[test]
+fn on_a_scale_of_points_the_limit_is_a_share_of_the_scale() {
+    let project = Project::new("");
+    let configure = |metric: &str, more: &str| {
+        let text = format!(
+            "results:\n  - name: qa\n    run: cp rows.csv {{output}}\n    format: csv\n    columns: {{case: id}}\n    \
+             metrics:\n      points: {{better: higher{metric}}}\ngate: {{deterministic: true{more}}}\n"
+        );
+        project.write("kelvin.yaml", &text);
+    };
+    let score = |points: f64| {
+        let rows: String = (0..20).map(|at| format!("c{at},{points}\n")).collect();
+        project.write("rows.csv", &format!("id,points\n{rows}"));
+    };
+    for (metric, more, points, passes) in [
+        (", range: [0, 100]", "", 75.5, true),
+        (", range: [0, 100]", "", 74.5, false),
+        // What is written counts.
+        (", range: [0, 100], max_drop: 1", "", 78.5, false),
+        (", range: [0, 100]", ", max_drop: 0.5", 79.0, false),
+        // Without a range nobody knows what a point is worth.
+        ("", "", 79.9, false),
+    ] {
+        configure(metric, more);
+        score(80.0);
+        let base = ["check", "--no-history", "--out", "../base"];
+        project.kelvin(&base).expect(0);
+        score(points);
+        let (said, judgement) = gate(&project, &[]);
+        assert_eq!(
+            judgement["passed"],
+            json!(passes),
+            "{metric}{more}: {}",
+            said.stdout
+        );
+    }
+}
+
 /// Rows of so many cases, each with these results.
 fn rows(cases: usize, results: impl Fn(usize) -> Vec<usize>) -> String {
     let rows = (0..cases).flat_map(|case| {

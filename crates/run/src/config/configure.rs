@@ -24,7 +24,7 @@ use crate::judge::JudgeSettings;
 use crate::targets::{self, Address};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
-use kelvin_record::settings::MetricRule;
+use kelvin_record::settings::{GateSettings, MetricRule};
 
 /// The keys of one kind of probe.
 pub trait Configure: Sync {
@@ -129,8 +129,9 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
     }
 
     /// Rules of the gate for single metrics in the section of the probe, by the id of the metric. If `gate.metrics` has
-    /// a rule for the same metric, that rule takes precedence.
-    fn rules(&self) -> Vec<(String, MetricRule)> {
+    /// a rule for the same metric, that rule takes precedence. They may depend on
+    /// the other settings of the gate.
+    fn rules(&self, _: &GateSettings) -> Vec<(String, MetricRule)> {
         Vec::new()
     }
 

@@ -83,7 +83,7 @@ fn parse(
     let mut config = check::settle(raw, file, root, &overrides);
     for (owner, part) in &parts {
         if let Some(settings) = owner.kind.settle(part, &config)? {
-            for (metric, rule) in settings.rules() {
+            for (metric, rule) in settings.rules(&config.gate) {
                 config.gate.metrics.entry(metric).or_insert(rule);
             }
             config.probes.push(ProbeConfig {
