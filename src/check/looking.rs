@@ -25,6 +25,8 @@ pub(super) struct Looking<'l> {
     /// Whether the sides are compared without the texts of answers.
     pub(super) withheld: bool,
     pub(super) gate: Gate<'l>,
+    /// The share of the items that may be lost.
+    pub(super) max_missing: f64,
     /// Other stored reports of the base's code.
     pub(super) stored: StoredReports<'l>,
     pub(super) allowance: Allowance,
@@ -111,7 +113,7 @@ impl Looking<'_> {
                 };
                 let again = base_code.run(&rerun.base)?;
                 self.base_reruns = again.run.session.cost.invocations;
-                self.base_fails = lost_answers(self.base, &again);
+                self.base_fails = lost_answers(self.base, &again, self.max_missing);
                 if self.base_fails.is_some() {
                     self.gate.base_stays();
                     beside = None;
@@ -150,10 +152,11 @@ impl Looking<'_> {
     }
 }
 
-/// Why a re-run of the base says nothing of the base: at least half of the items that its stored report answers got no
-/// answer. Then something is missing beside its checkout, and a change would be held against failures.
-fn lost_answers(stored: &Report, again: &Report) -> Option<String> {
-    let (mut answered, mut lost) = (0, 0);
+/// Why a re-run of the base says nothing of the base: more of the items that its stored report answers got no answer than
+/// may be missing, or half of a few. Then something is missing beside its checkout, and a change would be held against
+/// failures.
+fn lost_answers(stored: &Report, again: &Report, max_missing: f64) -> Option<String> {
+    let (mut answered, mut lost) = (0_usize, 0_usize);
     let mut first = None;
     for (kind, section) in again.probes.known() {
         let Some(before) = stored.probes.of(kind.name()) else {
@@ -174,7 +177,8 @@ fn lost_answers(stored: &Report, again: &Report) -> Option<String> {
             }
         }
     }
-    (lost > 0 && 2 * lost >= answered).then(|| {
+    let is_too_many = lost > 1 && lost as f64 > max_missing * answered as f64;
+    (is_too_many || lost > 0 && 2 * lost >= answered).then(|| {
         format!(
             "the code of the base gave no answer here to {lost} of {answered} {} that its stored report answers, so that the \
              stored answers count, and no base was run beside the change{}; its checkout has what git keeps, and the \

@@ -424,6 +424,7 @@ fn weigh(
         stays: &of_the_head.left,
         withheld,
         gate,
+        max_missing: policy.max_missing,
         stored: StoredReports::of(asked.0, config, provenance),
         head,
         base_reruns: 0,
