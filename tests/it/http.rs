@@ -695,3 +695,24 @@ fn the_service_of_the_documentation_serves() {
     let input = project.read("kelvin/alder/baseline/input.md");
     assert_eq!(output["decision"], json!(input.chars().count()));
 }
+
+#[test]
+fn settings_of_a_service_beside_its_key_are_told_where_they_belong() {
+    let project = Project::new(GROUNDED);
+    project.write(
+        "kelvin.yaml",
+        "run: {url: 'http://127.0.0.1:9/ask'}\ncases: cases\ndecision_field: decision\ngoverning_types: [rule]\n",
+    );
+    let said = project.kelvin(&["lint"]).expect(1);
+    insta::assert_snapshot!(said.stdout, @r"
+    error: `run` needs one of the keys `model`, `worker`, `python`, `node` or `http`
+     --> kelvin.yaml:1:6
+      |
+    1 | run: {url: 'http://127.0.0.1:9/ask'}
+      |      ^
+      |
+      = help: `url` belongs under `http`: write `http: {url: ...}`
+    kelvin.yaml: cannot be run
+    next, when that is fixed: kelvin lint
+    ");
+}

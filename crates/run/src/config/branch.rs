@@ -117,7 +117,7 @@ pub fn wanted(schema: &Value) -> String {
 }
 
 /// Joins the parts: "one", "one or two", or "one, two or three".
-fn either(parts: &[String]) -> String {
+pub(super) fn either(parts: &[String]) -> String {
     match parts.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => parts.concat(),
@@ -125,7 +125,7 @@ fn either(parts: &[String]) -> String {
 }
 
 /// The key of a mapping that has exactly one key; none for any other value.
-fn only_key(branch: &Value) -> Option<String> {
+pub(super) fn only_key(branch: &Value) -> Option<String> {
     let of_map = takes(branch, &Content::Map(Vec::new()))
         && !takes_anything(branch)
         && !takes(branch, &Content::Bool(true))

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 pub use super::branch::wanted;
 pub use super::branch::{branches, properties};
-use super::branch::{names_a_model, tag, takes, takes_anything, words};
+use super::branch::{either, names_a_model, only_key, tag, takes, takes_anything, words};
 use super::configure::Slip;
 use super::diagnostic::Problem;
 use super::hints;
-use super::yaml::{Content, Node};
+use super::yaml::{Content, Key, Node};
 
 /// Gives advice about a mistake, if the caller knows more about it than the schema.
 pub type Hint<'a> = dyn Fn(&Slip<'_>) -> Option<String> + 'a;
@@ -62,8 +62,11 @@ impl ShapeWalk<'_> {
                     let has = |name: &str| entries.iter().any(|(key, _)| key.text == name);
                     properties(branch).any(|(name, _)| has(name))
                 };
-                let meant = fitting.iter().copied().find(is_known);
-                self.map(node, meant.unwrap_or(first));
+                match fitting.iter().copied().find(is_known) {
+                    Some(meant) => self.map(node, meant),
+                    None if self.lacks_all_keys(node, entries, &fitting) => {}
+                    None => self.map(node, first),
+                }
             }
             Content::List(items) => self.list(node, items, first),
             Content::Text(text) => self.text(node, text, schema, &fitting),
@@ -71,6 +74,39 @@ impl ShapeWalk<'_> {
             Content::Float(value) => self.number(node, Some(*value), first),
             Content::Null | Content::Bool(_) => {}
         }
+    }
+
+    /// Reports a mapping that has none of the keys of which each alternative wants its own one, as `run: {url: ...}` has
+    /// none of `http`, `model`, `node` and `python`. Any of the alternatives would report the keys of the others.
+    fn lacks_all_keys(&mut self, node: &Node, entries: &[(Key, Node)], fitting: &[&Value]) -> bool {
+        let keys: Option<Vec<String>> = fitting.iter().map(|branch| only_key(branch)).collect();
+        let (Some(keys), Some((written, _))) =
+            (keys.filter(|keys| keys.len() > 1), entries.first())
+        else {
+            return false;
+        };
+        let names: Vec<&str> = keys.iter().map(|key| key.trim_matches('`')).collect();
+        let is_below = |inner: &Value| {
+            let mut known = branches(inner).into_iter().flat_map(properties);
+            known.any(|(name, _)| name == written.text)
+        };
+        let mut alternatives = fitting.iter().flat_map(|branch| properties(branch));
+        let help = match hints::nearest(&written.text, &names) {
+            Some(near) => Some(format!("did you mean `{near}`?")),
+            None => alternatives
+                .find(|(_, inner)| is_below(inner))
+                .map(|(home, _)| {
+                    let key = &written.text;
+                    format!("`{key}` belongs under `{home}`: write `{home}: {{{key}: ...}}`")
+                }),
+        };
+        let message = format!("{} needs one of the keys {}", self.name(), either(&keys));
+        let problem = Problem::new(node.at.clone(), message);
+        self.found.push(match help {
+            Some(help) => problem.help(help),
+            None => problem,
+        });
+        true
     }
 
     /// Checks a node against several mappings that are distinguished by one key, e.g. `kind: openai`.
