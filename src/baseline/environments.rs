@@ -223,9 +223,35 @@ fn names(text: &[u8], path: &[u8]) -> bool {
     !rest.first().is_some_and(goes_on)
 }
 
-/// Why the base would run the code of the change: a Python of the machine has a package installed in place, from this work
-/// tree. None if nothing leads there. Environments below the work tree do not count: [`provide`] turns them.
+/// The variables with the folders in which programs look for code.
+const SEARCH_PATHS: [&str; 2] = ["PYTHONPATH", "NODE_PATH"];
+
+/// Why the base would run the code of the change: a variable names a folder of this work tree, or a Python of the machine
+/// has a package installed in place from it. None if nothing leads there. Environments below the work tree do not count:
+/// [`provide`] turns them.
 pub(crate) fn leads_to_the_change(config: &Config, work_tree: &Path) -> Option<String> {
+    named_in_a_variable(work_tree).or_else(|| installed_in_place(config, work_tree))
+}
+
+fn named_in_a_variable(work_tree: &Path) -> Option<String> {
+    let top = work_tree.canonicalize().ok()?;
+    let is_of_the_change = |folder: &PathBuf| {
+        let real = folder.canonicalize();
+        folder.is_absolute() && real.is_ok_and(|real| real.starts_with(&top))
+    };
+    SEARCH_PATHS.into_iter().find_map(|name| {
+        let value = std::env::var_os(name)?;
+        let folder = std::env::split_paths(&value).find(is_of_the_change)?;
+        Some(format!(
+            "the base cannot be measured beside the change: `{name}` names `{}`, a folder of this work tree, so that the \
+             code of the change would answer for the base. Write it relative to the folder of the configuration, or compare \
+             with a stored report (`baseline.compute: false`)",
+            folder.display()
+        ))
+    })
+}
+
+fn installed_in_place(config: &Config, work_tree: &Path) -> Option<String> {
     let places = Places {
         work_tree,
         checkout: Path::new("/"),

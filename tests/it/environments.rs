@@ -124,6 +124,31 @@ fn a_python_of_the_machine_that_leads_to_the_change_measures_no_base() {
 }
 
 #[test]
+fn a_search_path_into_the_work_tree_measures_no_base_and_a_relative_one_does() {
+    let (_remote, project) = repository("baseline: {compute: true}\n");
+    project.write("src/installed.py", "");
+    commit(&project, "all that it needs");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    lose(&project);
+    let with = |path: &Path| {
+        let mut command = project.command(&["gate"]);
+        command.env("PYTHONPATH", path);
+        let said = Said::of(&mut command);
+        (verdict(&project, &said), said)
+    };
+    let (judgement, said) = with(&project.path("src"));
+    assert_eq!(judgement["verdict"], "no_baseline", "{}", said.stdout);
+    assert!(
+        said.stdout.contains("`PYTHONPATH` names"),
+        "{}",
+        said.stdout
+    );
+    let (judgement, said) = with(Path::new("src"));
+    assert_eq!(judgement["verdict"], "regression", "{}", said.stdout);
+    assert_eq!(found(&judgement, "base"), json!(1.0), "{}", said.stdout);
+}
+
+#[test]
 fn a_base_that_fails_beside_the_change_leaves_its_stored_answers() {
     let (_remote, project) = repository("baseline: {compute: true}\n");
     environment(&project.path(".venv"), &project);
