@@ -179,10 +179,9 @@ fn a_base_that_fails_beside_the_change_leaves_its_stored_answers() {
     );
 }
 
-/// A pipeline of Node that needs a package.
-const NODE: &str = "const found = require('dep');\nconst fs = require('fs');\n\
-     const text = fs.readFileSync(process.argv[2], 'utf8');\n\
-     fs.writeFileSync(process.argv[3], JSON.stringify({decision: found(text)}));\n";
+/// A function of Node that needs a package.
+const NODE: &str =
+    "import found from 'dep';\nexport const decide = text => ({decision: String(found(text))});\n";
 
 #[test]
 #[expect(clippy::print_stderr, reason = "`.ci/run` collects what was skipped")]
@@ -193,10 +192,10 @@ fn the_packages_of_node_are_there_for_the_base_unless_they_are_code_of_the_chang
     }
     for is_workspace in [false, true] {
         let project = Project::new("");
-        project.write("pipeline.js", NODE);
+        project.write("app.mjs", NODE);
         project.write(
             "kelvin.yaml",
-            "run: node {root}/pipeline.js {input} {output}\ncases: cases\ndecision_field: decision\n\
+            "run: {node: 'app.mjs:decide'}\ncases: cases\ndecision_field: decision\n\
              governing_types: [rule]\nbaseline: {compute: true}\nvariants: {reorder: 1, swap: 1}\n",
         );
         let code = "module.exports = text => text.length % 7;\n";
@@ -214,7 +213,7 @@ fn the_packages_of_node_are_there_for_the_base_unless_they_are_code_of_the_chang
         commit(&project, "base");
         git(root, &["checkout", "--quiet", "-b", "change"]);
         project.write("packages/dep/index.js", "module.exports = text => 'x';\n");
-        project.write("pipeline.js", &format!("{NODE}// another\n"));
+        project.write("app.mjs", &format!("{NODE}// another\n"));
         commit(&project, "change");
         let said = project.kelvin(&["gate", "--base", "main"]);
         let judgement = verdict(&project, &said);
