@@ -15,7 +15,7 @@ use crate::wizard::Typist;
 type Answers<'a> = [(&'a str, &'a str)];
 
 /// A folder in git that has these files and nothing of Kelvin, and its remote.
-fn fresh(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
+pub(crate) fn fresh(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
     let (remote, url) = bare();
     let project = Project::in_folder("my project", GROUNDED);
     for gone in ["kelvin.yaml", "pipeline.sh"] {

@@ -144,6 +144,12 @@ pub(super) fn is_name(value: &Value) -> bool {
         Value::String(text) => {
             !text.trim().is_empty() && !text.contains('\n') && text.chars().count() <= NAME
         }
+/// The words with which the name of a label may begin, before that of the decision: `expected_code`, `trueDepartment`.
+const BEFORE_DECISION: [&str; 6] = ["expected", "true", "gold", "golden", "correct", "target"];
+
+/// The words with which the name of a label may end, after that of the decision: `department_label`.
+const AFTER_DECISION: [&str; 3] = ["label", "expected", "gold"];
+
         _ => false,
     }
 }
@@ -153,6 +159,68 @@ pub(super) fn names_documents(value: &Value) -> bool {
     match value {
         Value::Array(items) => !items.is_empty() && items.iter().all(is_name),
         // A cell of a table may have several names.
+/// The words of the name of a field in lower case: `expected_code`, `expected-code` and `expectedCode` have the same.
+pub(super) fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut after_small = false;
+    for sign in name.chars() {
+        if !sign.is_alphanumeric() || sign.is_uppercase() && after_small {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| sign.is_alphanumeric()) {
+            word.extend(sign.to_lowercase());
+        }
+        after_small = sign.is_lowercase() || sign.is_numeric();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// What the name of a label says of the decision, as words: `code` of `expected_code`. None if it is not the name of a
+/// label with such a beginning or end.
+fn labelled(words: &[String]) -> Option<&[String]> {
+    let rest = match words {
+        [first, rest @ ..] if BEFORE_DECISION.contains(&first.as_str()) => rest,
+        [rest @ .., last] if AFTER_DECISION.contains(&last.as_str()) => rest,
+        _ => return None,
+    };
+    (!rest.is_empty()).then_some(rest)
+}
+
+/// The fields of a record that may have the label of its case, the most likely first. A field whose name ends with that
+/// of the decision comes before the usual names, and these before names that only begin or end like a label.
+pub(super) fn labels(record: &Map<String, Value>, decision: Option<&str>) -> Vec<String> {
+    let decision = decision.and_then(|field| field.rsplit('/').next());
+    let decision = words(decision.unwrap_or_default());
+    let names_it = |rest: &[String]| {
+        !decision.is_empty() && (rest.ends_with(&decision) || decision.ends_with(rest))
+    };
+    let likelihood = |name: &str| {
+        let words = words(name);
+        let rest = labelled(&words);
+        let usual = LABELS.iter().position(|usual| self::words(usual) == words);
+        match (rest.is_some_and(names_it), usual, rest) {
+            (true, ..) => Some(0),
+            (false, Some(place), _) => Some(1 + place),
+            (false, None, Some(_)) => Some(1 + LABELS.len()),
+            (false, None, None) => None,
+        }
+    };
+    let named = record.iter().filter(|(_, value)| is_name(value));
+    let mut found: Vec<(usize, &String)> = named
+        .filter_map(|(name, _)| Some((likelihood(name)?, name)))
+        .collect();
+    found.sort_by_key(|(likelihood, _)| *likelihood);
+    found.into_iter().map(|(_, name)| name.clone()).collect()
+}
+
+/// Whether the name of a field says that it has a right answer. A usual name, as `category`, or one such as
+/// `target_language` may be that of an input as well.
+pub(super) fn is_right_answer(name: &str) -> bool {
+    let words = words(name);
+    labelled(&words).is_some() && words.first().is_none_or(|first| first != "target")
+}
+
         Value::String(text) if text.contains(';') => !text.contains('\n'),
         value => is_name(value) && !value.is_boolean(),
     }

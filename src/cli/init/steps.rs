@@ -113,7 +113,12 @@ impl Steps<'_> {
                 let run = |config: &Config| trial::run_case(config, &corpus);
                 let trial = trial::settle(self, ("case", first), &run)?;
                 decision::settle(self, trial.look.as_ref())?;
-                governing::settle(self, &corpus)?;
+                let decided = trial
+                    .look
+                    .as_ref()
+                    .and_then(|look| look.decided(&self.said));
+                let (corpus, suspects) = corpus::settle_label(self, survey, corpus, decided)?;
+                governing::settle(self, &corpus, &suspects)?;
                 left = trial.left;
                 seconds = trial.look.map(|look| look.outcome.seconds);
             }

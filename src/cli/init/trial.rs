@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use serde_json::Value;
 
+use super::request::Request;
 use super::steps;
 use super::steps::Steps;
 use crate::check;
@@ -310,6 +311,15 @@ impl Look {
         // A function that answered has no exit code, and neither has a command that was ended by a signal.
         let exit = match (self.outcome.exit, &self.outcome.result) {
             (Some(code), _) => format!("exit code {code}, "),
+    /// The decision in the output, by the field that is known now.
+    pub(super) fn decided(&self, said: &Request) -> Option<&Value> {
+        let (output, field) = (self.output.as_ref()?, said.decision_field.as_deref()?);
+        match field.starts_with('/') {
+            true => output.pointer(field),
+            false => output.get(field),
+        }
+    }
+
             (None, Ok(_)) => String::new(),
             (None, Err(_)) => "no exit code, ".to_owned(),
         };
