@@ -131,3 +131,176 @@ fn a_field_that_is_the_decision_itself_is_not_proposed_to_govern() {
     ");
     assert!(written(&project).contains("governing_types:\n  - text\n"));
 }
+
+const SEARCHES: &str = r#"PAGES = {
+    "returns.md": "You may return a product within thirty days.",
+    "shipping.md": "We ship a parcel to any country in a week.",
+}
+
+def search(query):
+    words = set(query.lower().strip("?").split())
+    def common(page):
+        return len(words & set(PAGES[page].lower().strip(".").split()))
+    return [{"doc_id": page, "text": PAGES[page]} for page in sorted(PAGES, key=common, reverse=True)]
+"#;
+
+/// Two questions whose documents stand in a field of this name, in a list or alone.
+fn questions(field: &str, is_list: bool) -> String {
+    let lines = [
+        ("May I return a product?", "returns.md"),
+        ("Do you ship a parcel to any country?", "shipping.md"),
+    ];
+    let lines = lines.map(|(question, page)| {
+        let mut record = json!({"question": question});
+        record[field] = if is_list { json!([page]) } else { json!(page) };
+        record.to_string() + "\n"
+    });
+    lines.concat()
+}
+
+#[test]
+fn the_documents_of_a_golden_set_are_known_by_the_usual_names() {
+    for (field, is_list) in [
+        ("expected_sources", true),
+        ("expectedSource", false),
+        ("source_docs", true),
+        ("expectedDocIds", true),
+    ] {
+        let golden = questions(field, is_list);
+        let (_remote, project) = fresh(&[("app.py", SEARCHES), ("golden.jsonl", &golden)]);
+        project.kelvin(&["init", "--yes"]).expect(0);
+        let config = written(&project);
+        let named =
+            format!("golden_fields: {{query: \"question\", expected_doc_ids: \"{field}\"}}");
+        assert!(config.contains(&named), "{config}");
+        let checked = project.kelvin(&["check"]).expect(0);
+        assert!(
+            checked.stdout.contains("recall_doc@1,3,5,10   1.0000"),
+            "{}",
+            checked.stdout
+        );
+    }
+    let golden = questions("pages_to_be_found", true);
+    let (_remote, project) = fresh(&[("app.py", SEARCHES), ("golden.jsonl", &golden)]);
+    let said = project
+        .kelvin(&["init", "--yes", "--kind", "searches"])
+        .expect(1);
+    insta::assert_snapshot!(lines_with(&said.stderr, &["help"]), @"  help: write a `kelvin.yaml` with `golden_fields: {expected_doc_ids: ITS_NAME}` for a field of another name, call the field `expected_doc_ids`, or run `kelvin init` on a terminal, where you are asked for it");
+}
+
+#[test]
+fn the_file_that_is_named_like_a_golden_set_is_taken_and_an_ignored_one_is_not_offered() {
+    let golden = questions("expected_sources", true);
+    let other = "{\"id\": \"1\", \"text\": \"You may return a product.\", \"source_file\": \"returns.md\"}\n";
+    let (_remote, project) = fresh(&[
+        ("app.py", SEARCHES),
+        ("data/a_chunks.jsonl", other),
+        ("data/latest.jsonl", other),
+        ("data/golden_eval_set.jsonl", &golden),
+        ("runs/eval.jsonl", &golden),
+    ]);
+    project.write(".gitignore", "__pycache__/\n/runs/\n");
+    let said = project.kelvin(&["init", "--yes"]).expect(0);
+    insta::assert_snapshot!(lines_with(&said.stdout, &["the questions are"]), @"the questions are those of `data/golden_eval_set.jsonl` (`--cases` names others)");
+    assert!(written(&project).contains("golden: data/golden_eval_set.jsonl"));
+    // An ignored file that is named is read as any other.
+    let named = [
+        "init",
+        "--yes",
+        "--force",
+        "--kind",
+        "searches",
+        "--cases",
+        "runs/eval.jsonl",
+    ];
+    let said = project.kelvin(&named).expect(0);
+    assert!(
+        said.stdout.contains("`expected_sources` is taken"),
+        "{}",
+        said.stdout
+    );
+}
+
+const SERVICE: &str = r#"from fastapi import APIRouter
+from app.schemas import AskBody
+
+router = APIRouter()
+
+@router.post(
+    "/decide",
+    response_model=None,
+)
+async def decide(text: str):
+    return {"decision": "yes"}
+
+def triage(body: AskBody):
+    return {"decision": "yes"}
+"#;
+
+#[test]
+fn a_function_that_only_its_framework_can_call_is_not_proposed() {
+    let (_remote, project) = fresh(&[
+        ("service.py", SERVICE),
+        ("tickets.jsonl", &tickets(&["label"])),
+    ]);
+    let said = project.kelvin(&["init", "--yes"]).expect(1);
+    insta::assert_snapshot!(lines_with(&said.stderr, &["help"]), @"  help: add `--run 'python3 pipeline.py {input} {output}'`, with what fits your pipeline; `service:decide`, `service:triage` are routes of a service, or take objects that only their program makes: name the address of the running service, or a function that takes a text");
+    let plain = "from typing import Annotated, Optional, TypedDict\n\nclass AskBody:\n    pass\n\nclass Ticket(TypedDict):\n    text: str\n\n\
+                 def decide(\n    record: Annotated[Ticket, dict(a=1)],\n    body: Optional[AskBody] = None,\n):\n    \
+                 return {\"decision\": \"Billing\"}\n";
+    project.write("rules.py", plain);
+    let said = project.kelvin(&["init", "--yes"]).expect(0);
+    assert!(
+        said.stdout.contains("the pipeline is `rules:decide`"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn a_package_below_src_is_imported_by_its_own_name() {
+    let pipeline = "from shop.pages import PAGES\n\n".to_owned()
+        + SEARCHES.split_once("\n\n").expect("pages").1;
+    let pages = SEARCHES.split_once("\n\n").expect("pages").0;
+    let golden = questions("expected_sources", true);
+    let (_remote, project) = fresh(&[
+        (
+            "pyproject.toml",
+            "[project]\nname = \"shop\"\nversion = \"1\"\n",
+        ),
+        ("src/shop/__init__.py", ""),
+        ("src/shop/pages.py", pages),
+        ("src/shop/find.py", &pipeline),
+        ("golden.jsonl", &golden),
+    ]);
+    let said = project.kelvin(&["init", "--yes"]).expect(0);
+    assert!(
+        said.stdout.contains("the pipeline is `shop.find:search`"),
+        "{}",
+        said.stdout
+    );
+    let checked = project.kelvin(&["check"]).expect(0);
+    assert!(
+        checked.stdout.contains("recall_doc@1,3,5,10   1.0000"),
+        "{}",
+        checked.stdout
+    );
+    let doctor = project.kelvin(&["doctor"]);
+    assert!(
+        !doctor.stdout.contains("installed package"),
+        "{}",
+        doctor.stdout
+    );
+    // Where the modules import each other by way of `src`, that is the name.
+    project.write(
+        "src/shop/find.py",
+        &pipeline.replace("from shop.", "from src.shop."),
+    );
+    let said = project.kelvin(&["init", "--yes", "--force"]).expect(0);
+    assert!(
+        said.stdout
+            .contains("the pipeline is `src.shop.find:search`"),
+        "{}",
+        said.stdout
+    );
+}

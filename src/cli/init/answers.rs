@@ -18,7 +18,9 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
         let prompt = match (prompt, steps.ask) {
             (Some(prompt), _) => prompt,
             (None, Some(ask)) => pick(ask, &file.record, "Which field is the prompt?", &is_text)?,
-            (None, None) => return Err(unknown(&path, "the prompt", "prompt")),
+            (None, None) => {
+                return Err(unknown(&path, "the prompt", ("prompt", "prompt_fields")));
+            }
         };
         let reference = field(&file.record, &REFERENCES, &is_text);
         let reference = reference.filter(|reference| *reference != prompt);

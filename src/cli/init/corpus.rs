@@ -36,13 +36,16 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
     }
     // A file that could not be read is not used again without a question.
     let mut is_refused = false;
+    let certain = survey.certain(steps.ask.is_some());
+    let certain = certain.filter(|_| !survey.has_cases);
     loop {
         let named = steps.said.cases.take();
         let cases = match (named, steps.ask) {
             (Some(cases), _) => cases,
-            // If exactly one file has records and no folder has cases, no question is needed.
-            (None, _) if !is_refused && !survey.has_cases && survey.data.len() == 1 => {
-                let path = survey.data[0].path.clone();
+            // If exactly one file has records and no folder has cases, no question is needed. If nobody can be asked,
+            // one that alone is named like a golden set is taken.
+            (None, _) if !is_refused && certain.is_some() => {
+                let path = certain.map(|file| file.path.clone()).unwrap_or_default();
                 let shown = safe::line(&path);
                 steps.print(&format!(
                     "the cases are the records of `{shown}` (`--cases` names others)"
@@ -152,9 +155,6 @@ fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::R
     Ok(())
 }
 
-/// The path at which a folder is needed but something else exists: the path itself, or one of its parents.
-fn in_the_way(folder: &Path) -> Option<PathBuf> {
-    let is_no_folder = |path: &&Path| path.symlink_metadata().is_ok() && !path.is_dir();
 /// Records which field is the label.
 fn take_label(steps: &mut Steps<'_>, label: String) {
     let fields = &mut steps.said.fields;
@@ -233,6 +233,9 @@ fn plain(value: &Value) -> Option<String> {
     is_name(value).then(|| text.trim().to_lowercase())
 }
 
+/// The path at which a folder is needed but something else exists: the path itself, or one of its parents.
+fn in_the_way(folder: &Path) -> Option<PathBuf> {
+    let is_no_folder = |path: &&Path| path.symlink_metadata().is_ok() && !path.is_dir();
     folder.ancestors().find(is_no_folder).map(Path::to_path_buf)
 }
 

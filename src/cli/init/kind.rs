@@ -75,20 +75,36 @@ pub(super) const QUESTIONS: [&str; 7] = [
 ];
 
 /// Names of fields that may contain the documents that should be found.
-pub(super) const DOCUMENTS: [&str; 22] = [
+pub(super) const DOCUMENTS: [&str; 38] = [
     "expected_doc_ids",
     "expected_doc_id",
     "expected_docs",
     "expected_doc",
+    "expected_documents",
+    "expected_document",
+    "expected_sources",
+    "expected_source",
+    "expected_files",
+    "expected_file",
     "doc_ids",
     "doc_id",
     "document_ids",
     "document_id",
     "relevant_doc_ids",
     "relevant_docs",
+    "relevant_documents",
+    "relevant_sources",
     "relevant",
     "gold_docs",
     "gold_doc",
+    "gold_sources",
+    "gold_source",
+    "source_docs",
+    "source_doc",
+    "source_documents",
+    "source_document",
+    "source_files",
+    "source_file",
     "documents",
     "document",
     "docs",
@@ -128,6 +144,12 @@ pub(super) const LABELS: [&str; 12] = [
     "ground_truth",
 ];
 
+/// The words with which the name of a label may begin, before that of the decision: `expected_code`, `trueDepartment`.
+const BEFORE_DECISION: [&str; 6] = ["expected", "true", "gold", "golden", "correct", "target"];
+
+/// The words with which the name of a label may end, after that of the decision: `department_label`.
+const AFTER_DECISION: [&str; 3] = ["label", "expected", "gold"];
+
 /// Names of fields that may contain the turns of a conversation.
 pub(super) const CONVERSATIONS: [&str; 3] = ["turns", "conversation", "messages"];
 
@@ -137,28 +159,6 @@ const NAME: usize = 60;
 /// The number of words from which an answer counts as prose.
 const PROSE: usize = 6;
 
-/// Whether a value is a short text or a number.
-pub(super) fn is_name(value: &Value) -> bool {
-    match value {
-        Value::Number(_) | Value::Bool(_) => true,
-        Value::String(text) => {
-            !text.trim().is_empty() && !text.contains('\n') && text.chars().count() <= NAME
-        }
-/// The words with which the name of a label may begin, before that of the decision: `expected_code`, `trueDepartment`.
-const BEFORE_DECISION: [&str; 6] = ["expected", "true", "gold", "golden", "correct", "target"];
-
-/// The words with which the name of a label may end, after that of the decision: `department_label`.
-const AFTER_DECISION: [&str; 3] = ["label", "expected", "gold"];
-
-        _ => false,
-    }
-}
-
-/// Whether a value names documents: a name, or a list of names.
-pub(super) fn names_documents(value: &Value) -> bool {
-    match value {
-        Value::Array(items) => !items.is_empty() && items.iter().all(is_name),
-        // A cell of a table may have several names.
 /// The words of the name of a field in lower case: `expected_code`, `expected-code` and `expectedCode` have the same.
 pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
@@ -221,6 +221,22 @@ pub(super) fn is_right_answer(name: &str) -> bool {
     labelled(&words).is_some() && words.first().is_none_or(|first| first != "target")
 }
 
+/// Whether a value is a short text or a number.
+pub(super) fn is_name(value: &Value) -> bool {
+    match value {
+        Value::Number(_) | Value::Bool(_) => true,
+        Value::String(text) => {
+            !text.trim().is_empty() && !text.contains('\n') && text.chars().count() <= NAME
+        }
+        _ => false,
+    }
+}
+
+/// Whether a value names documents: a name, or a list of names.
+pub(super) fn names_documents(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => !items.is_empty() && items.iter().all(is_name),
+        // A cell of a table may have several names.
         Value::String(text) if text.contains(';') => !text.contains('\n'),
         value => is_name(value) && !value.is_boolean(),
     }
