@@ -372,12 +372,14 @@ fn answers_in_prose_and_a_model_that_grades_them() {
             ("as `module:function`) [bot:answer] ", ""),
             ("Which language model grades the answers? ", "gemma"),
             ("At which address? ", &url),
+            ("Run the pipeline once, on prompt `", ""),
             ("Measure the first 3 of 12 prompts now, with at least ", ""),
         ],
     );
     for words in [
         "`question` is taken for `prompt`",
         "`answer` is taken for `reference`",
+        "\"Paris is the capital of France.\"",
         "judge_score",
     ] {
         assert!(shown.contains(words), "{words}: {shown}");

@@ -304,3 +304,36 @@ fn a_package_below_src_is_imported_by_its_own_name() {
         said.stdout
     );
 }
+
+#[test]
+fn a_pipeline_that_answers_in_prose_is_tried_before_it_is_written_down() {
+    let asks = |body: &str| format!("def answer(question):\n    {body}\n");
+    let prompt = r#"{"question": "What is Paris?", "answer": "Paris is the capital of France."}"#;
+    let (_remote, project) = fresh(&[
+        ("bot.py", &asks("return open('no such file').read()")),
+        ("prompts.jsonl", prompt),
+    ]);
+    let init = [
+        "init",
+        "--yes",
+        "--judge",
+        "m",
+        "--judge-url",
+        "http://127.0.0.1:1/v1",
+    ];
+    let said = project.kelvin(&init).expect(2);
+    assert!(
+        said.stderr.contains("the pipeline failed on prompt `"),
+        "{}",
+        said.stderr
+    );
+    assert!(!project.path("kelvin.yaml").exists());
+    project.write("bot.py", &asks("return 'A city of ' + question"));
+    let said = project.kelvin(&init).expect(0);
+    assert!(
+        said.stdout.contains("\"A city of What is Paris?\""),
+        "{}",
+        said.stdout
+    );
+    assert!(written(&project).contains("candidate: {run: {python: \"bot:answer\"}}"));
+}

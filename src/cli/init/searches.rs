@@ -28,6 +28,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<B
             input: &first.input,
             program: first.program,
             reader: &trial::WholeOutput,
+            is_prose: false,
         };
         trial::run(config, &asked)
     };

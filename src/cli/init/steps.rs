@@ -123,7 +123,7 @@ impl Steps<'_> {
                 seconds = trial.look.map(|look| look.outcome.seconds);
             }
             PipelineKind::Searches => left = searches::settle(self, survey)?,
-            PipelineKind::Answers => answers::settle(self, survey)?,
+            PipelineKind::Answers => left = answers::settle(self, survey)?,
             PipelineKind::Acts => acts::settle(self, survey)?,
         }
         // A mistake in a file of questions is reported before the first file is written.
