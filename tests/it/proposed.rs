@@ -305,6 +305,33 @@ fn a_package_below_src_is_imported_by_its_own_name() {
     );
 }
 
+/// A pytest that only loads the plugin which it is told to load.
+const PYTEST: &str =
+    "import importlib, sys\nimportlib.import_module(sys.argv[sys.argv.index('-p') + 1])\n";
+
+#[test]
+fn a_plugin_that_is_not_installed_is_told_with_its_package() {
+    let (_remote, project) = fresh(&[
+        ("evals/test_answers.py", "def test_one(): pass\n"),
+        ("pytest.py", PYTEST),
+    ]);
+    project.kelvin(&["init", "--yes"]).expect(0);
+    assert!(written(&project).contains("python3 -m pytest evals -p kelvin_action.pytest"));
+    let doctor = project.kelvin(&["doctor"]).expect(1);
+    insta::assert_snapshot!(lines_with(&doctor.stdout, &["kelvin_action"]), @"missing  services     `tests` cannot be used: the Python that runs pytest does not have the plugin `kelvin_action.pytest`, which `pip install kelvin-action` in its environment brings");
+    let checked = project.kelvin(&["check"]);
+    insta::assert_snapshot!(lines_with(&(checked.stdout + &checked.stderr), &["pip install"]), @"The first failure, tests, the suite: there is no file of results (`results.xml`): see what the evaluator printed, and whether it writes there (it ended with exit code 1); the Python that runs pytest does not have the plugin `kelvin_action.pytest`, which `pip install kelvin-action` in its environment brings");
+    fs::create_dir(project.path("kelvin_action")).expect("made");
+    project.write("kelvin_action/__init__.py", "");
+    project.write("kelvin_action/pytest.py", "");
+    let doctor = project.kelvin(&["doctor"]);
+    assert!(
+        !doctor.stdout.contains("kelvin_action"),
+        "{}",
+        doctor.stdout
+    );
+}
+
 #[test]
 fn a_pipeline_that_answers_in_prose_is_tried_before_it_is_written_down() {
     let asks = |body: &str| format!("def answer(question):\n    {body}\n");
