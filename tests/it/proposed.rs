@@ -333,6 +333,40 @@ fn a_plugin_that_is_not_installed_is_told_with_its_package() {
 }
 
 #[test]
+fn the_last_line_of_the_doctor_counts_its_warnings() {
+    let (_remote, project) = fresh(&[
+        ("app.py", SEARCHES),
+        ("golden.jsonl", &questions("source_docs", true)),
+    ]);
+    project.kelvin(&["init", "--yes"]).expect(0);
+    let judge = "{kind: openai, base_url: \"https://models.example/v1\", model: m, api_key_env: KELVIN_UNSET_KEY}";
+    let config = project.read("kelvin.yaml") + &format!("\nmodels: {{judge: {judge}}}\n");
+    project.write("kelvin.yaml", &config);
+    crate::repository::commit(&project, "kelvin");
+    crate::repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
+    let said = project.kelvin(&["doctor"]).expect(0);
+    let warnings = said
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("warn"))
+        .count();
+    assert_eq!(warnings, 2, "{}", said.stdout);
+    assert!(
+        said.stdout.contains("`KELVIN_UNSET_KEY` is empty here"),
+        "{}",
+        said.stdout
+    );
+    let told = format!("Nothing stops a run; {warnings} warnings say what it does without.");
+    assert!(said.stdout.contains(&told), "{}", said.stdout);
+    assert!(
+        !said.stdout.contains("Nothing is missing"),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(said.next(), "kelvin check");
+}
+
+#[test]
 fn a_pipeline_that_answers_in_prose_is_tried_before_it_is_written_down() {
     let asks = |body: &str| format!("def answer(question):\n    {body}\n");
     let prompt = r#"{"question": "What is Paris?", "answer": "Paris is the capital of France."}"#;
