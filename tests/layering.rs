@@ -88,6 +88,7 @@ const KNOWS_A_PROBE: &[&str] = &[
     "src/check/rescore.rs",
     "src/cli/demo/mod.rs",
     "src/cli/eval.rs",
+    "src/cli/init/answers.rs",
     "src/cli/init/corpus.rs",
     "src/cli/init/decision.rs",
     "src/cli/init/governing.rs",

@@ -140,13 +140,20 @@ fn text(diagnosis: &Diagnosis, check: &Again, doctor: &Again) -> String {
             }
         }
     }
-    let missing = diagnosis
-        .findings
-        .iter()
-        .filter(|finding| finding.status == NeedStatus::Missing)
-        .count();
+    let count = |status| {
+        let findings = diagnosis.findings.iter();
+        findings.filter(|finding| finding.status == status).count()
+    };
+    let (missing, warnings) = (count(NeedStatus::Missing), count(NeedStatus::Warn));
     let (told, next) = match missing {
-        0 => ("Nothing is missing.".to_owned(), check.next()),
+        0 => (
+            match warnings {
+                0 => "Nothing is missing.".to_owned(),
+                1 => "Nothing stops a run; 1 warning says what it does without.".to_owned(),
+                more => format!("Nothing stops a run; {more} warnings say what it does without."),
+            },
+            check.next(),
+        ),
         1 => ("1 thing is missing.".to_owned(), doctor.next_when(MENDED)),
         more => (
             format!("{more} things are missing."),

@@ -15,7 +15,7 @@ use crate::wizard::Typist;
 type Answers<'a> = [(&'a str, &'a str)];
 
 /// A folder in git that has these files and nothing of Kelvin, and its remote.
-fn fresh(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
+pub(crate) fn fresh(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
     let (remote, url) = bare();
     let project = Project::in_folder("my project", GROUNDED);
     for gone in ["kelvin.yaml", "pipeline.sh"] {
@@ -372,12 +372,14 @@ fn answers_in_prose_and_a_model_that_grades_them() {
             ("as `module:function`) [bot:answer] ", ""),
             ("Which language model grades the answers? ", "gemma"),
             ("At which address? ", &url),
+            ("Run the pipeline once, on prompt `", ""),
             ("Measure the first 3 of 12 prompts now, with at least ", ""),
         ],
     );
     for words in [
         "`question` is taken for `prompt`",
         "`answer` is taken for `reference`",
+        "\"Paris is the capital of France.\"",
         "judge_score",
     ] {
         assert!(shown.contains(words), "{words}: {shown}");

@@ -143,6 +143,9 @@ mod peer;
 mod doctor;
 mod door;
 
+/// What `kelvin init` finds in projects that name things in their own way.
+mod proposed;
+
 /// The retrieval probe and the evaluation of runs made elsewhere.
 mod retrieval;
 

@@ -7,6 +7,7 @@ mod asking;
 mod base;
 mod config;
 mod figures;
+mod first;
 mod kind;
 mod ledger;
 mod measure;
@@ -22,6 +23,7 @@ mod section;
 mod stored;
 
 pub use config::GradingSettings;
+pub use first::{FirstPrompt, first_prompt};
 pub use record::{Answered, GradedSample, GradingBasis, PromptRecord, Scoring};
 pub use section::GradingSection;
 

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::config::{CASES_FILE, CASES_REGEX, Suite};
 use super::gather::{SuiteRun, gather};
+use super::plugin;
 use super::readers;
 use super::record::EarlyEnd;
 use super::written::{FileState, states};
@@ -156,8 +157,13 @@ impl Ran {
     }
 
     fn without_file(self, what: &str) -> Ended {
-        let message = format!("{what}{}", self.ending());
-        let failure = Failure::new(FailureKind::OutputMissing, message).printed(self.streams());
+        let streams = self.streams();
+        let lacks = match plugin::is_lacked_by(&streams) {
+            true => format!("; {}", plugin::LACKED),
+            false => String::new(),
+        };
+        let message = format!("{what}{}{lacks}", self.ending());
+        let failure = Failure::new(FailureKind::OutputMissing, message).printed(streams);
         Ended::Failed {
             failure: Box::new(failure),
             reply: self.reply,

@@ -13,6 +13,7 @@ mod gather;
 mod kind;
 mod measure;
 mod page;
+mod plugin;
 pub mod readers;
 mod record;
 mod row;

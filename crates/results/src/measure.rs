@@ -10,6 +10,7 @@ use super::evaluator::{Asked, Evaluator, RunReader};
 use super::figures;
 use super::flaky::{self, FlakySince};
 use super::gather::SuiteRun;
+use super::plugin;
 use super::record::{
     ResultRecord, ResultSample, ResultsBasis, ResultsSection, SuiteBasis, id, nouns_of_tool, parts,
 };
@@ -96,6 +97,13 @@ impl Items for Suites<'_> {
             _ => Some(self.config.root.join(file)),
         });
         files.collect()
+    }
+
+    fn services(&self) -> Vec<(String, Result<String, String>)> {
+        let suites = self.settings.suites.iter();
+        let lacking = suites.filter(|suite| plugin::is_lacked(suite, self.config));
+        let told = |suite: &Suite| (suite.keys.name.clone(), Err(plugin::LACKED.to_owned()));
+        lacking.map(told).collect()
     }
 
     fn fingerprint(&self) -> SectionFingerprint {

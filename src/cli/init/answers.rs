@@ -1,16 +1,43 @@
 //! Sets up the probe for answers in prose: the prompts, and the language model that grades.
 
+use std::collections::BTreeSet;
+
 use super::kind::{QUESTIONS, REFERENCES, is_text};
 use super::searches::{name, pick, unknown};
 use super::steps::Steps;
 use super::survey::{Survey, field};
+use super::trial;
 use kelvin_base::exit::Misuse;
+use kelvin_grading::first_prompt;
+use kelvin_run::config::Config;
 
 /// The default address of the model.
 const ADDRESS: &str = "https://api.openai.com/v1";
 
-/// Determines the prompts, the names of their fields, and the judge.
-pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<()> {
+/// Determines the prompts, the names of their fields, and the judge, and runs the pipeline on the first prompt. Returns the
+/// files that this has left in the repository, as lines for `.gitignore`.
+pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<BTreeSet<String>> {
+    prompts(steps, survey)?;
+    judge(steps)?;
+    let config = steps.config()?;
+    let first = first_prompt(&config)?;
+    let run = |config: &Config| {
+        let first = first_prompt(config)?;
+        let asked = trial::TrialInput {
+            noun: "prompt",
+            name: first.id.into(),
+            input: &first.prompt,
+            program: first.program,
+            reader: &*first.reader,
+            is_prose: true,
+        };
+        trial::run(config, &asked)
+    };
+    Ok(trial::settle(steps, ("prompt", &first.id), &run)?.left)
+}
+
+/// Determines the prompts and the names of their fields.
+fn prompts(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<()> {
     let path = steps.records(survey, "Which file has the prompts?")?;
     if let Some(file) = survey.file(&path) {
         let prompt = field(&file.record, &["prompt"], &is_text)
@@ -18,7 +45,9 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
         let prompt = match (prompt, steps.ask) {
             (Some(prompt), _) => prompt,
             (None, Some(ask)) => pick(ask, &file.record, "Which field is the prompt?", &is_text)?,
-            (None, None) => return Err(unknown(&path, "the prompt", "prompt")),
+            (None, None) => {
+                return Err(unknown(&path, "the prompt", ("prompt", "prompt_fields")));
+            }
         };
         let reference = field(&file.record, &REFERENCES, &is_text);
         let reference = reference.filter(|reference| *reference != prompt);
@@ -27,6 +56,11 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
         named.extend(field(&file.record, &["id"], &|_| true).map(|id| ("id", id)));
         name(steps, &file.record, named)?;
     }
+    Ok(())
+}
+
+/// Determines the language model that grades, and its address.
+fn judge(steps: &mut Steps<'_>) -> anyhow::Result<()> {
     let named = |text: &str| match text.trim().is_empty() {
         true => Err("type the name under which its server knows it".to_owned()),
         false => Ok(()),
@@ -57,5 +91,5 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
         }
     };
     steps.said.address = Some(address);
-    steps.config().map(|_| ())
+    Ok(())
 }

@@ -1,15 +1,22 @@
 //! The question for the cases of a pipeline that decides: a folder of Markdown files, or a file with records.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::governing;
-use super::kind::{CONVERSATIONS, LABELS, are_turns, is_name};
+use super::governing::unit_type;
+use super::kind::{CONVERSATIONS, are_turns, is_name, is_right_answer, labels, words};
 use super::steps::{Steps, settings};
 use super::survey::{Survey, field};
 use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
 use kelvin_page::{counted, safe};
+
+/// The role of the field with the label.
+const EXPECTED: &str = "expected";
 
 /// Names of fields that may contain the name of a case, besides `id`.
 const IDS: [&str; 2] = ["case_id", "case"];
@@ -29,13 +36,16 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
     }
     // A file that could not be read is not used again without a question.
     let mut is_refused = false;
+    let certain = survey.certain(steps.ask.is_some());
+    let certain = certain.filter(|_| !survey.has_cases);
     loop {
         let named = steps.said.cases.take();
         let cases = match (named, steps.ask) {
             (Some(cases), _) => cases,
-            // If exactly one file has records and no folder has cases, no question is needed.
-            (None, _) if !is_refused && !survey.has_cases && survey.data.len() == 1 => {
-                let path = survey.data[0].path.clone();
+            // If exactly one file has records and no folder has cases, no question is needed. If nobody can be asked,
+            // one that alone is named like a golden set is taken.
+            (None, _) if !is_refused && certain.is_some() => {
+                let path = certain.map(|file| file.path.clone()).unwrap_or_default();
                 let shown = safe::line(&path);
                 steps.print(&format!(
                     "the cases are the records of `{shown}` (`--cases` names others)"
@@ -124,14 +134,13 @@ fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::R
     if let (None, Some(id)) = (record.get("id"), field(record, &IDS, &is_name)) {
         steps.said.fields.push(("id".to_owned(), id));
     }
-    if let Some(label) = field(record, &LABELS, &is_name) {
+    let decision = steps.said.decision_field.as_deref();
+    if let Some(label) = labels(record, decision).into_iter().next() {
         let shown = safe::line(&label);
         steps.print(&format!(
             "`{shown}` is the label of a case: the pipeline is not given it, and its decisions are held against it"
         ))?;
-        if label != "expected" {
-            steps.said.fields.push(("expected".to_owned(), label));
-        }
+        take_label(steps, label);
     }
     let run = steps.said.run.as_deref().unwrap_or_default();
     if survey.converses(run)
@@ -144,6 +153,84 @@ fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::R
         steps.said.fields.push(("turns".to_owned(), turns));
     }
     Ok(())
+}
+
+/// Records which field is the label.
+fn take_label(steps: &mut Steps<'_>, label: String) {
+    let fields = &mut steps.said.fields;
+    fields.retain(|(role, _)| role != EXPECTED);
+    if label != EXPECTED {
+        let place = fields.iter().position(|(role, _)| role == "turns");
+        let place = place.unwrap_or(fields.len());
+        fields.insert(place, (EXPECTED.to_owned(), label));
+    }
+}
+
+/// Looks at the label again now that the name of the decision is known, and finds the other fields of a record that may
+/// tell the pipeline the right answer. Returns the types of their units, which should not govern the decision, and the
+/// cases, read again if another field is the label now. `first` is the decision of the first case, if it was run.
+pub(super) fn settle_label(
+    steps: &mut Steps<'_>,
+    survey: &Survey,
+    corpus: Corpus,
+    first: Option<&Value>,
+) -> anyhow::Result<(Corpus, BTreeSet<String>)> {
+    let cases = steps.said.cases.clone().unwrap_or_default();
+    let (Some(file), Some(decision)) = (survey.file(&cases), steps.said.decision_field.clone())
+    else {
+        return Ok((corpus, BTreeSet::new()));
+    };
+    let found = labels(&file.record, Some(&decision));
+    let role = steps.said.fields.iter().find(|(role, _)| role == EXPECTED);
+    let taken = role.map_or_else(|| EXPECTED.to_owned(), |(_, field)| field.clone());
+    let mut corpus = corpus;
+    if let Some(label) = found.first().filter(|label| **label != taken) {
+        steps.print(&format!(
+            "`{}` is the label and not `{}`, since its name is that of the decision `{}`",
+            safe::line(label),
+            safe::line(&taken),
+            safe::line(&decision)
+        ))?;
+        take_label(steps, label.clone());
+        let config = steps.config()?;
+        (corpus, _) = cases::load(&config.root, settings(&config))?;
+    }
+    let mut suspects = BTreeSet::new();
+    for other in found.iter().skip(1).filter(|name| is_right_answer(name)) {
+        let shown = safe::line(other);
+        steps.print(&format!(
+            "`{shown}` may have a right answer too, and the pipeline is given it: leave it out of the records, or let \
+             `records: {{expected: ...}}` name it in place of the other"
+        ))?;
+        suspects.insert(unit_type(other));
+    }
+    let decided = first.and_then(plain);
+    for (name, value) in &file.record {
+        let has_its_name = words(name) == words(decision.rsplit('/').next().unwrap_or_default());
+        let is_equal = decided.is_some() && plain(value) == decided;
+        if found.is_empty() && (has_its_name || is_equal) {
+            let why = match is_equal {
+                true => "is the decision itself in the first case",
+                false => "has the name of the decision",
+            };
+            let shown = safe::line(name);
+            steps.print(&format!(
+                "`{shown}` {why}, and the pipeline is given it: if it has the right answers, let `kelvin.yaml` say \
+                 `records: {{expected: {shown}}}`"
+            ))?;
+            suspects.insert(unit_type(name));
+        }
+    }
+    Ok((corpus, suspects))
+}
+
+/// A short value as a text, for a comparison: a table has all its values as texts.
+fn plain(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    };
+    is_name(value).then(|| text.trim().to_lowercase())
 }
 
 /// The path at which a folder is needed but something else exists: the path itself, or one of its parents.

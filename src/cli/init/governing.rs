@@ -17,8 +17,12 @@ pub(in crate::cli) const LAST_USER_TURN: &str = "last_user_turn";
 /// The types of the turns of chats.
 const TURNS: [&str; 4] = ["system", "user_turn", "assistant_turn", LAST_USER_TURN];
 
-/// Determines the types.
-pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<()> {
+/// Determines the types. `suspects` are types that may have the right answer: none of them is proposed.
+pub(super) fn settle(
+    steps: &mut Steps<'_>,
+    corpus: &Corpus,
+    suspects: &BTreeSet<String>,
+) -> anyhow::Result<()> {
     let found = types(corpus);
     if found.is_empty() {
         return Err(
@@ -41,9 +45,9 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
                     })
                     .collect();
                 let question = "Which types should govern the decision?";
-                ask::several(ask, question, &choices, &governing(&names))?
+                ask::several(ask, question, &choices, &governing(&names, suspects))?
             }
-            None => obvious(&names)?,
+            None => obvious(&names, suspects)?,
         };
         let chosen = chosen.into_iter().map(|place| names[place].clone());
         steps.said.governing_types = chosen.collect();
@@ -58,7 +62,8 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
     let chosen = &steps.said.governing_types;
     let left = found.keys().map(String::as_str);
     let left: Vec<String> = left
-        .filter(|name| !TURNS.contains(name) && !chosen.iter().any(|one| one == name))
+        .filter(|name| !TURNS.contains(name) && !suspects.contains(*name))
+        .filter(|name| !chosen.iter().any(|one| one == name))
         .map(|name| format!("`{}`", safe::line(name)))
         .collect();
     if !left.is_empty() {
@@ -85,18 +90,24 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
 }
 
 /// The indices of the types whose names look like a rule.
-fn governing(names: &[&String]) -> Vec<usize> {
+fn governing(names: &[&String], suspects: &BTreeSet<String>) -> Vec<usize> {
     let all = names.iter().enumerate();
-    all.filter(|(_, name)| seems_to_govern(name))
+    all.filter(|(_, name)| seems_to_govern(name) && !suspects.contains(**name))
         .map(|(place, _)| place)
         .collect()
 }
 
-/// The types to use if nobody can be asked: the only type, or those whose names look like a rule.
-fn obvious(names: &[&String]) -> anyhow::Result<Vec<usize>> {
-    let places: Vec<usize> = match names {
-        [_] => vec![0],
-        _ => governing(names),
+/// The types to use if nobody can be asked: the only type that has no right answer, or those whose names look like a
+/// rule.
+fn obvious(names: &[&String], suspects: &BTreeSet<String>) -> anyhow::Result<Vec<usize>> {
+    let all = names.iter().enumerate();
+    let others: Vec<usize> = all
+        .filter(|(_, name)| !suspects.contains(**name))
+        .map(|(place, _)| place)
+        .collect();
+    let places: Vec<usize> = match others.as_slice() {
+        [only] => vec![*only],
+        _ => governing(names, suspects),
     };
     if !places.is_empty() {
         return Ok(places);

@@ -75,20 +75,36 @@ pub(super) const QUESTIONS: [&str; 7] = [
 ];
 
 /// Names of fields that may contain the documents that should be found.
-pub(super) const DOCUMENTS: [&str; 22] = [
+pub(super) const DOCUMENTS: [&str; 38] = [
     "expected_doc_ids",
     "expected_doc_id",
     "expected_docs",
     "expected_doc",
+    "expected_documents",
+    "expected_document",
+    "expected_sources",
+    "expected_source",
+    "expected_files",
+    "expected_file",
     "doc_ids",
     "doc_id",
     "document_ids",
     "document_id",
     "relevant_doc_ids",
     "relevant_docs",
+    "relevant_documents",
+    "relevant_sources",
     "relevant",
     "gold_docs",
     "gold_doc",
+    "gold_sources",
+    "gold_source",
+    "source_docs",
+    "source_doc",
+    "source_documents",
+    "source_document",
+    "source_files",
+    "source_file",
     "documents",
     "document",
     "docs",
@@ -128,6 +144,12 @@ pub(super) const LABELS: [&str; 12] = [
     "ground_truth",
 ];
 
+/// The words with which the name of a label may begin, before that of the decision: `expected_code`, `trueDepartment`.
+const BEFORE_DECISION: [&str; 6] = ["expected", "true", "gold", "golden", "correct", "target"];
+
+/// The words with which the name of a label may end, after that of the decision: `department_label`.
+const AFTER_DECISION: [&str; 3] = ["label", "expected", "gold"];
+
 /// Names of fields that may contain the turns of a conversation.
 pub(super) const CONVERSATIONS: [&str; 3] = ["turns", "conversation", "messages"];
 
@@ -136,6 +158,68 @@ const NAME: usize = 60;
 
 /// The number of words from which an answer counts as prose.
 const PROSE: usize = 6;
+
+/// The words of the name of a field in lower case: `expected_code`, `expected-code` and `expectedCode` have the same.
+pub(super) fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut after_small = false;
+    for sign in name.chars() {
+        if !sign.is_alphanumeric() || sign.is_uppercase() && after_small {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| sign.is_alphanumeric()) {
+            word.extend(sign.to_lowercase());
+        }
+        after_small = sign.is_lowercase() || sign.is_numeric();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// What the name of a label says of the decision, as words: `code` of `expected_code`. None if it is not the name of a
+/// label with such a beginning or end.
+fn labelled(words: &[String]) -> Option<&[String]> {
+    let rest = match words {
+        [first, rest @ ..] if BEFORE_DECISION.contains(&first.as_str()) => rest,
+        [rest @ .., last] if AFTER_DECISION.contains(&last.as_str()) => rest,
+        _ => return None,
+    };
+    (!rest.is_empty()).then_some(rest)
+}
+
+/// The fields of a record that may have the label of its case, the most likely first. A field whose name ends with that
+/// of the decision comes before the usual names, and these before names that only begin or end like a label.
+pub(super) fn labels(record: &Map<String, Value>, decision: Option<&str>) -> Vec<String> {
+    let decision = decision.and_then(|field| field.rsplit('/').next());
+    let decision = words(decision.unwrap_or_default());
+    let names_it = |rest: &[String]| {
+        !decision.is_empty() && (rest.ends_with(&decision) || decision.ends_with(rest))
+    };
+    let likelihood = |name: &str| {
+        let words = words(name);
+        let rest = labelled(&words);
+        let usual = LABELS.iter().position(|usual| self::words(usual) == words);
+        match (rest.is_some_and(names_it), usual, rest) {
+            (true, ..) => Some(0),
+            (false, Some(place), _) => Some(1 + place),
+            (false, None, Some(_)) => Some(1 + LABELS.len()),
+            (false, None, None) => None,
+        }
+    };
+    let named = record.iter().filter(|(_, value)| is_name(value));
+    let mut found: Vec<(usize, &String)> = named
+        .filter_map(|(name, _)| Some((likelihood(name)?, name)))
+        .collect();
+    found.sort_by_key(|(likelihood, _)| *likelihood);
+    found.into_iter().map(|(_, name)| name.clone()).collect()
+}
+
+/// Whether the name of a field says that it has a right answer. A usual name, as `category`, or one such as
+/// `target_language` may be that of an input as well.
+pub(super) fn is_right_answer(name: &str) -> bool {
+    let words = words(name);
+    labelled(&words).is_some() && words.first().is_none_or(|first| first != "target")
+}
 
 /// Whether a value is a short text or a number.
 pub(super) fn is_name(value: &Value) -> bool {

@@ -7,6 +7,7 @@ mod decision;
 mod evaluators;
 mod files;
 mod first;
+mod functions;
 mod governing;
 mod kind;
 mod request;

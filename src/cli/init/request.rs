@@ -8,6 +8,7 @@ use super::survey::Survey;
 use super::workflows::WorkflowTrigger;
 use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
+use kelvin_page::safe;
 
 /// The answers of a person. A missing answer is found out by the program, or asked for.
 #[derive(Clone, Debug, Default)]
@@ -127,12 +128,16 @@ impl Request {
         if missing.is_empty() {
             return Ok(());
         }
+        let why = survey
+            .uncallable(kind)
+            .filter(|_| self.run.is_none() && !is_found);
+        let why = why.map_or_else(String::new, |why| format!("; {}", safe::line(&why)));
         let flags = missing.join(" and ");
         let help = match self.yes {
-            true => format!("add {flags}, with what fits your pipeline"),
+            true => format!("add {flags}, with what fits your pipeline{why}"),
             false => format!(
                 "add {flags}, with what fits your pipeline; `--yes` finds out the rest by a run of the \
-                 pipeline, and on a terminal without `--yes` each is asked for"
+                 pipeline, and on a terminal without `--yes` each is asked for{why}"
             ),
         };
         Err(Misuse::new("there is nobody to ask, and not every answer is given").help(help))

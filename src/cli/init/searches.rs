@@ -28,6 +28,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<B
             input: &first.input,
             program: first.program,
             reader: &trial::WholeOutput,
+            is_prose: false,
         };
         trial::run(config, &asked)
     };
@@ -95,7 +96,7 @@ fn golden(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<()> {
     let question = match (question, steps.ask) {
         (Some(question), _) => question,
         (None, Some(ask)) => pick(ask, record, "Which field is the question?", &is_text)?,
-        (None, None) => return Err(unknown(&path, "the question", "query")),
+        (None, None) => return Err(unknown(&path, "the question", ("query", "golden_fields"))),
     };
     named.push(("query", question.clone()));
     let is_other = |name: &String| *name != question;
@@ -110,7 +111,7 @@ fn golden(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<()> {
             return Err(unknown(
                 &path,
                 "the documents that should be found",
-                "expected_doc_ids",
+                ("expected_doc_ids", "golden_fields"),
             ));
         }
     };
@@ -168,14 +169,16 @@ pub(super) fn pick(
     Ok(fields[ask::one(ask, question, &choices, None)?].clone())
 }
 
-/// The error for a field whose name does not show its role, if nobody can be asked.
-pub(super) fn unknown(path: &str, what: &str, name: &str) -> anyhow::Error {
+/// The error for a field whose name does not show its role, if nobody can be asked. `key` of the configuration gives
+/// such a field its role.
+pub(super) fn unknown(path: &str, what: &str, (name, key): (&str, &str)) -> anyhow::Error {
     Misuse::new(format!(
         "which field of `{}` is {what} is not known",
         safe::line(path)
     ))
     .help(format!(
-        "call it `{name}`, or run `kelvin init` on a terminal, where you are asked for it"
+        "write a `kelvin.yaml` with `{key}: {{{name}: ITS_NAME}}` for a field of another name, call the field `{name}`, \
+         or run `kelvin init` on a terminal, where you are asked for it"
     ))
     .into()
 }

@@ -113,12 +113,17 @@ impl Steps<'_> {
                 let run = |config: &Config| trial::run_case(config, &corpus);
                 let trial = trial::settle(self, ("case", first), &run)?;
                 decision::settle(self, trial.look.as_ref())?;
-                governing::settle(self, &corpus)?;
+                let decided = trial
+                    .look
+                    .as_ref()
+                    .and_then(|look| look.decided(&self.said));
+                let (corpus, suspects) = corpus::settle_label(self, survey, corpus, decided)?;
+                governing::settle(self, &corpus, &suspects)?;
                 left = trial.left;
                 seconds = trial.look.map(|look| look.outcome.seconds);
             }
             PipelineKind::Searches => left = searches::settle(self, survey)?,
-            PipelineKind::Answers => answers::settle(self, survey)?,
+            PipelineKind::Answers => left = answers::settle(self, survey)?,
             PipelineKind::Acts => acts::settle(self, survey)?,
         }
         // A mistake in a file of questions is reported before the first file is written.
@@ -141,34 +146,37 @@ impl Steps<'_> {
         Ok(items)
     }
 
-    /// The file of records that `--cases` names, or the only such file; otherwise the person is asked.
+    /// The file of records that `--cases` names, or the only such file; otherwise the person is asked. If nobody can be
+    /// asked, a file that alone is named like a golden set is taken.
     pub(super) fn records(&mut self, survey: &Survey, question: &str) -> anyhow::Result<String> {
-        let path = match (&self.said.cases, survey.data.as_slice(), self.ask) {
-            (Some(path), _, _) => path.clone(),
-            (None, [file], _) => {
+        let certain = survey.certain(self.ask.is_some());
+        let path = match (&self.said.cases, certain, self.ask) {
+            (Some(path), ..) => path.clone(),
+            (None, Some(file), _) => {
                 let shown = safe::line(&file.path);
                 self.print(&format!(
                     "the questions are those of `{shown}` (`--cases` names others)"
                 ))?;
                 file.path.clone()
             }
-            (None, files, Some(ask)) => {
+            (None, None, Some(ask)) => {
                 let root = self.target.root.clone();
-                let default = files.first().map(|file| file.path.as_str());
+                let default = survey.data.first().map(|file| file.path.as_str());
                 ask.line(question, default, &|text| match root.join(text).exists() {
                     true => Ok(()),
                     false => Err(format!("there is no `{text}`")),
                 })?
             }
-            (None, [], None) => {
+            (None, None, None) if survey.data.is_empty() => {
                 return Err(Misuse::new("no file of questions was found")
                     .help(
                         "name it with `--cases FILE`: JSON lines, a JSON array or a table, with one question each",
                     )
                     .into());
             }
-            (None, files, None) => {
-                let names: Vec<String> = files
+            (None, None, None) => {
+                let names: Vec<String> = survey
+                    .data
                     .iter()
                     .map(|file| format!("`{}`", safe::line(&file.path)))
                     .collect();
@@ -251,6 +259,9 @@ impl Steps<'_> {
         match (&self.said.run, self.ask) {
             (None, Some(ask)) => {
                 if functions.is_empty() {
+                    if let Some(why) = survey.uncallable(kind) {
+                        self.print(&safe::line(&why))?;
+                    }
                     self.print(
                         "The command reads one case and writes one JSON object, for example\n  \
                          python3 pipeline.py {input} {output}\n\

@@ -8,10 +8,13 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::evaluators;
-use super::kind::PipelineKind;
+use super::functions::{self, Layout};
+use super::kind::{PipelineKind, words};
+use crate::baseline;
 use kelvin_probe::rows;
 use kelvin_probe::rows::RowForm;
 use kelvin_run::config::NamedPaths;
+use kelvin_system::git::Repository;
 
 /// How many functions are offered.
 const OFFERED: usize = 8;
@@ -28,15 +31,22 @@ const OTHERS: [&str; 5] = [
     "expected.csv",
 ];
 
+/// The beginnings of words in the names of files with golden questions or labelled cases.
+const GOLDEN: [&str; 3] = ["gold", "eval", "test"];
+
 /// The functions and files that were found in the folder of a pipeline.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     /// The functions, as `module:function`.
     functions: Vec<String>,
+    /// The functions that cannot be called with an input, such as the routes of a service; the first ones are shown.
+    uncallable: Vec<String>,
     /// The functions that have a parameter for the conversation of an input.
     conversing: BTreeSet<String>,
-    /// The files with records, by path.
+    /// The files with records: those that are named like a golden set come first, then by path.
     pub(super) data: Vec<DataFile>,
+    /// The files with records that git ignores. They are not offered, since another clone does not have them.
+    ignored: Vec<DataFile>,
     /// The files with recorded traces: the flag with which `kelvin import` reads each, and its path.
     pub(super) traces: Vec<(&'static str, String)>,
     /// Whether there is a folder `cases` with Markdown files.
@@ -58,6 +68,7 @@ impl Survey {
         let mut files = Vec::new();
         evaluators::walk(root, 2, &mut files);
         files.sort();
+        let (ignored, layout) = (Ignored::of(root), Layout::of(root, &files));
         let mut survey = Self::default();
         for file in files {
             let Some(below) = file.strip_prefix(root).ok().and_then(Path::to_str) else {
@@ -67,11 +78,14 @@ impl Survey {
             if below.starts_with("cases/") && name.ends_with(".md") {
                 survey.has_cases = true;
             } else if name.ends_with(".py") {
-                for (function, converses) in functions(&file, below) {
-                    if converses {
-                        survey.conversing.insert(function.clone());
+                for found in functions::of_file(&file, layout.module_path(below)) {
+                    if found.converses {
+                        survey.conversing.insert(found.address.clone());
                     }
-                    survey.functions.push(function);
+                    match found.is_callable {
+                        true => survey.functions.push(found.address),
+                        false => survey.uncallable.push(found.address),
+                    }
                 }
             } else if !OTHERS.contains(&name) && !below.starts_with("cases/") {
                 let is_small = fs::metadata(&file).is_ok_and(|data| data.len() <= MOST_BYTES);
@@ -84,15 +98,33 @@ impl Survey {
                 let record = rows::first(&text, form);
                 match (flag_of_traces(&text, record.as_ref()), record) {
                     (Some(flag), _) => survey.traces.push((flag, below.to_owned())),
-                    (None, Some(record)) => survey.data.push(DataFile {
-                        path: below.to_owned(),
-                        record,
-                    }),
+                    (None, Some(record)) => {
+                        let files = match ignored.has(&file) {
+                            true => &mut survey.ignored,
+                            false => &mut survey.data,
+                        };
+                        let path = below.to_owned();
+                        files.push(DataFile { path, record });
+                    }
                     (None, None) => {}
                 }
             }
         }
+        survey.data.sort_by_key(|file| likelihood(&file.path));
         survey
+    }
+
+    /// The file that certainly has the cases or questions: the only one or, if nobody can be asked, the only one that is
+    /// named like a golden set.
+    pub(super) fn certain(&self, can_ask: bool) -> Option<&DataFile> {
+        match self.data.as_slice() {
+            [only] => Some(only),
+            [first, second, ..] => {
+                let is_alone = likelihood(&first.path) < likelihood(&second.path);
+                Some(first).filter(|_| is_alone && !can_ask)
+            }
+            [] => None,
+        }
     }
 
     /// The functions that may be a pipeline of a kind, the most likely first. A function is likely if its name contains
@@ -115,6 +147,22 @@ impl Survey {
         }
     }
 
+    /// Why the functions with the most fitting names are not offered, in one sentence; none if all are.
+    pub(super) fn uncallable(&self, kind: PipelineKind) -> Option<String> {
+        let says_so = |address: &&String| verb_in(address, kind).is_some();
+        let names = self.uncallable.iter().filter(says_so).take(3);
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        let are = match names.as_slice() {
+            [] => return None,
+            [_] => "is the route of a service, or takes an object that only its program makes",
+            _ => "are routes of a service, or take objects that only their program makes",
+        };
+        Some(format!(
+            "{} {are}: name the address of the running service, or a function that takes a text",
+            names.join(", ")
+        ))
+    }
+
     /// Whether an answer names a function that has a parameter for the conversation of an input.
     pub(super) fn converses(&self, run: &str) -> bool {
         self.conversing.contains(run)
@@ -123,7 +171,48 @@ impl Survey {
     /// The file of records at a path.
     pub(super) fn file(&self, path: &str) -> Option<&DataFile> {
         let bare = path.trim_start_matches("./");
-        self.data.iter().find(|file| file.path == bare)
+        let mut known = self.data.iter().chain(&self.ignored);
+        known.find(|file| file.path == bare)
+    }
+}
+
+/// How early a file is offered: first one whose name is that of a golden set, then one in such a folder.
+fn likelihood(path: &str) -> usize {
+    let is_golden = |name: &str| {
+        let begins = |word: &String| GOLDEN.iter().any(|golden| word.starts_with(golden));
+        words(name).iter().any(|word| begins(word) || word == "qa")
+    };
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    match (is_golden(name), is_golden(folder)) {
+        (true, _) => 0,
+        (false, true) => 1,
+        (false, false) => 2,
+    }
+}
+
+/// The files of a repository that git ignores.
+struct Ignored(Option<Repository>);
+
+impl Ignored {
+    /// Opens the repository around a folder. Without one nothing is ignored.
+    fn of(root: &Path) -> Self {
+        Self(baseline::open(root).ok())
+    }
+
+    /// Whether git ignores a file. One that it tracks is not ignored, whatever `.gitignore` says.
+    fn has(&self, file: &Path) -> bool {
+        let Some(repo) = &self.0 else { return false };
+        let below = repo.workdir().and_then(|top| {
+            let (top, file) = (top.canonicalize().ok()?, file.canonicalize().ok()?);
+            Some(file.strip_prefix(&top).ok()?.to_path_buf())
+        });
+        let is_tracked = |file: &Path| {
+            let index = repo.index();
+            index.is_ok_and(|index| index.get_path(file, 0).is_some())
+        };
+        below.is_some_and(|file| {
+            repo.status_should_ignore(&file).unwrap_or(false) && !is_tracked(&file)
+        })
     }
 }
 
@@ -158,63 +247,8 @@ pub(super) fn is_identifier(text: &str) -> bool {
         && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
-/// The public functions at the top level of a file that have parameters, and whether each has one for the conversation.
-fn functions(file: &Path, below: &str) -> Vec<(String, bool)> {
-    let name = below.rsplit('/').next().unwrap_or(below);
-    let is_other = name.starts_with("test_")
-        || name.ends_with("_test.py")
-        || ["setup.py", "conftest.py", "noxfile.py"].contains(&name)
-        || below.starts_with("tests/");
-    let module = below.trim_end_matches(".py");
-    let module = module.strip_suffix("/__init__").unwrap_or(module);
-    let parts: Vec<&str> = module.split('/').collect();
-    if is_other || !parts.iter().all(|part| is_identifier(part)) {
-        return Vec::new();
-    }
-    let Some(text) = evaluators::begin(file) else {
-        return Vec::new();
-    };
-    let module = parts.join(".");
-    let mut rest = &*text;
-    let mut found = Vec::new();
-    while !rest.is_empty() {
-        let (line, further) = rest.split_once('\n').unwrap_or((rest, ""));
-        let from = rest.strip_prefix("async ").unwrap_or(rest);
-        let name = line.strip_prefix("async ").unwrap_or(line);
-        let name = name
-            .strip_prefix("def ")
-            .and_then(|name| name.split_once('('));
-        if let Some((name, parameters)) = name {
-            let takes = !parameters.trim_start().starts_with(')');
-            if takes && !name.starts_with('_') && name != "main" {
-                let address = format!("{module}:{}", name.trim());
-                found.push((address, asks_for_its_conversation(from)));
-            }
-        }
-        rest = further;
-    }
-    found
-}
-
-/// Whether the function at the beginning of a text has a parameter for the token of a conversation. Its parameters may
-/// be on several lines.
-fn asks_for_its_conversation(text: &str) -> bool {
-    let (_, inside) = text.split_once('(').unwrap_or_default();
-    let mut depth = 1_usize;
-    let end = inside.find(|sign| {
-        match sign {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ => {}
-        }
-        depth == 0
-    });
-    let parameters = inside[..end.unwrap_or(inside.len())].split(',');
-    let mut names = parameters.filter_map(|one| one.split([':', '=']).next());
-    names.any(|name| name.trim() == "conversation_id")
-}
-
-/// The first of the given fields that a record has with a fitting value, in the record's spelling.
+/// The first of the given fields that a record has with a fitting value, in the record's spelling: `expectedSource` is
+/// `expected_source`.
 pub(super) fn field(
     record: &Map<String, Value>,
     names: &[&str],
@@ -222,7 +256,8 @@ pub(super) fn field(
 ) -> Option<String> {
     names.iter().find_map(|name| {
         let mut entries = record.iter();
-        let found = entries.find(|(key, value)| key.eq_ignore_ascii_case(name) && fits(value));
+        let is_named = |key: &str| key.eq_ignore_ascii_case(name) || words(key) == words(name);
+        let found = entries.find(|(key, value)| is_named(key) && fits(value));
         found.map(|(key, _)| key.clone())
     })
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use serde_json::Value;
 
+use super::request::Request;
 use super::steps;
 use super::steps::Steps;
 use crate::check;
@@ -47,6 +48,8 @@ pub(super) struct TrialInput<'a> {
     pub(super) input: &'a str,
     pub(super) program: Program<'a>,
     pub(super) reader: &'a dyn Reader,
+    /// Whether the output may be a text; otherwise only an object or a list can be examined.
+    pub(super) is_prose: bool,
 }
 
 /// Reads the whole output, whatever is in it.
@@ -191,7 +194,7 @@ pub(super) struct Look {
     pub(super) name: Arc<str>,
     /// The outcome of the call, with the decision field of the configuration.
     pub(super) outcome: Outcome,
-    /// What the pipeline wrote, if it is an object or a list.
+    /// What the pipeline wrote, if it is an object or a list, or a text where an answer in prose is asked for.
     pub(super) output: Option<Value>,
     /// The files that the pipeline left in the repository, as lines for the `.gitignore` at its top.
     pub(super) left: BTreeSet<String>,
@@ -217,6 +220,7 @@ pub(super) fn run_case(config: &Config, corpus: &Corpus) -> anyhow::Result<Look>
         input: case.input(),
         program: evidence.program(),
         reader: &DecisionReader::new(evidence, &*scorer),
+        is_prose: false,
     };
     run(config, &asked)
 }
@@ -268,6 +272,8 @@ pub(super) fn run(config: &Config, asked: &TrialInput<'_>) -> anyhow::Result<Loo
     let output = find(&out, "output.json")
         .filter(|_| ended_well)
         .and_then(|text| structure(&text));
+    let answer = outcome.result.as_ref().ok().filter(|_| asked.is_prose);
+    let output = output.or_else(|| answer.cloned());
     let call = folder_of(&out, &task.case, None, task.repeat);
     let names_its_input = output.is_some() && check::echo::is_in(&call);
     Ok(Look {
@@ -305,6 +311,15 @@ fn structure(text: &[u8]) -> Option<Value> {
 }
 
 impl Look {
+    /// The decision in the output, by the field that is known now.
+    pub(super) fn decided(&self, said: &Request) -> Option<&Value> {
+        let (output, field) = (self.output.as_ref()?, said.decision_field.as_deref()?);
+        match field.starts_with('/') {
+            true => output.pointer(field),
+            false => output.get(field),
+        }
+    }
+
     /// The result, for a person: the exit code, the time, the output and the printed text.
     pub(super) fn shown(&self) -> Vec<String> {
         // A function that answered has no exit code, and neither has a command that was ended by a signal.

@@ -34,7 +34,14 @@ pub(super) enum NamedPlace {
 pub(super) fn place(address: &str, root: &Path) -> NamedPlace {
     let (module, function) = address.split_once(':').unwrap_or((address, ""));
     let name = function.split('.').next().unwrap_or_default();
-    let file = match file_of(module, root) {
+    let mut found = file_of(module, root);
+    // A project with a `src` layout: its packages come after those that are installed.
+    if let Err(NamedPlace::Elsewhere(package)) = &found
+        && has_any(&root.join("src"), package)
+    {
+        found = file_of(module, &root.join("src"));
+    }
+    let file = match found {
         Ok(Some(file)) => file,
         Ok(None) => return NamedPlace::Here,
         Err(absent) => return absent,

@@ -26,6 +26,9 @@ def _main(folder, address):
     while "" in sys.path:
         sys.path.remove("")
     sys.path.insert(0, folder)
+    # A project with a `src` layout need not be installed; where it is, what is installed comes first.
+    if _is_in_src(address, folder):
+        sys.path.append(os.path.join(folder, "src"))
 
     function = None
     for line in questions:
@@ -270,6 +273,14 @@ class _Function:
             return await awaitable
 
         return self.loop.run_until_complete(wait())
+
+
+def _is_in_src(address, folder):
+    import os
+
+    top = address.partition(":")[0].partition(".")[0]
+    places = [os.path.join(folder, "src", name) for name in (top, top + ".py")]
+    return any(map(os.path.exists, places))
 
 
 def _find(address, folder):
