@@ -80,7 +80,7 @@ pub(super) fn in_item(item: &str, why: &str) -> String {
     } else {
         why.replace('`', "'")
     };
-    format!("; in `{}`: {why}", safe::cut(item, 60))
+    format!("; in `{}`: {why}", safe::cut_middle(item, 60))
 }
 
 /// The item that a reason names first.

@@ -107,7 +107,7 @@ fn nothing_came(
 fn failure(first: &FailedInvocation<'_>) -> String {
     let mut text = format!(
         "\nThe first failure, {}, {}: {}\n",
-        safe::cut(first.item, 80),
+        safe::cut_middle(first.item, 80),
         safe::cut(first.place, 80),
         safe::line(&first.failure.message)
     );

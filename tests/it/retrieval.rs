@@ -737,6 +737,35 @@ fn other_names_for_an_output_do_not_hide_a_worse_search() {
 }
 
 #[test]
+fn a_time_in_the_output_is_no_answer_that_varies() {
+    let project = Project::new("");
+    project.write(
+        "golden.csv",
+        "query,expected_doc_ids\nalder,alder\nbirch,birch\ncedar,cedar\ndogwood,dogwood\nelm,elm\n",
+    );
+    project.write(
+        "kelvin.yaml",
+        "retrieval:\n  run: {python: \"find:search\"}\n  golden: golden.csv\n",
+    );
+    let told = |found: &str| {
+        project.write(
+            "find.py",
+            &format!(
+                "import random\ndef search(query):\n    open('calls', 'a').write('x\\n')\n    name = query.split()[0]\n    \
+                 return {{'hits': [{{'doc_id': {found}, 'score': random.random()}}], 'timings': random.random()}}\n"
+            ),
+        );
+        let before = project.calls();
+        project.check();
+        let unknown = project.notices("order_unknown").len();
+        (project.calls() - before, unknown)
+    };
+    // Five queries, and four of them alone and in two orders; only hits that vary are asked for three times more.
+    assert_eq!(told("name"), (5 + 12, 0));
+    assert_eq!(told("name + str(random.random())"), (5 + 48, 1));
+}
+
+#[test]
 fn a_golden_set_that_is_not_there_is_told_with_its_key_its_line_and_what_is_there() {
     let project = Project::new("");
     project.write(

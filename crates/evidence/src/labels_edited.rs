@@ -150,13 +150,13 @@ impl ItemComparison for EditedLabels {
         if !self.unjudged.is_empty() {
             let (those, text) = match self.unjudged.as_slice() {
                 [case] => (
-                    format!("case `{}`", safe::cut(case, LONGEST)),
+                    format!("case `{}`", safe::cut_middle(case, LONGEST)),
                     "another text",
                 ),
                 cases => {
                     let first = cases.iter().take(FIRST);
                     let first: Vec<String> = first
-                        .map(|case| format!("`{}`", safe::cut(case, LONGEST)))
+                        .map(|case| format!("`{}`", safe::cut_middle(case, LONGEST)))
                         .collect();
                     let more = if cases.len() > FIRST { ", …" } else { "" };
                     let those = format!("{} cases ({}{more})", cases.len(), first.join(", "));

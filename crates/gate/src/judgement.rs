@@ -18,7 +18,7 @@ use super::verdict::{Cause, CellCounts, MetricVerdict, Reason, ReasonCode, Verdi
 use crate::differences::Difference;
 use crate::provenance::{Provenance, Tried};
 use crate::report::Report;
-use kelvin_page::{AnswerList, LISTED, Tone, safe, terminal};
+use kelvin_page::{AnswerList, LISTED, PhrasePart, Tone, safe, terminal};
 use kelvin_record::{Direction, Flip, ItemComparison, ItemComparisons, Metric};
 
 /// The version of `gate.json`.
@@ -183,7 +183,10 @@ impl Judgement {
         if let Some(lead) = &opening.lead {
             let is_red = !self.verdict.passed;
             let effect = if is_red { Effect::Fail } else { Effect::Warn };
-            let lead = lead.show(|_, text| format!("`{}`", safe::cut(text, 60)));
+            let lead = lead.show(|part, text| match part {
+                PhrasePart::Name => format!("`{}`", safe::cut_middle(text, 60)),
+                _ => format!("`{}`", safe::cut(text, 60)),
+            });
             indented(&mut page, mark(Some(effect)), &lead);
         }
         for (effect, text) in self.verdict.shared_reasons().into_iter().take(5) {
@@ -280,7 +283,7 @@ fn answers(page: &mut String, list: &AnswerList, shown: AnswersShown) {
         AnswersShown::All => (usize::MAX, "in the reports of both sides"),
     };
     for row in list.rows.iter().take(most) {
-        let name = safe::cut(&row.item, 24);
+        let name = safe::cut_middle(&row.item, 24);
         let answer = |text: &str| safe::cut(text, ANSWER);
         let (base, head) = from_difference(&row.base, &row.head, ANSWER);
         let (base, head) = (answer(&base), answer(&head));

@@ -65,8 +65,8 @@ pub(super) fn bound(lost: usize, of: usize, drop: Option<f64>) -> String {
     format!("has no value for {lost} of {of}, and the base has; {hidden}")
 }
 
-/// The changes to the items of a probe, for a headline.
-pub(super) fn edits(turnover: &Turnover) -> Option<String> {
+/// The changes to the items of a probe, for a headline. `gone`: what became of the items that the head lacks.
+pub(super) fn edits(turnover: &Turnover, gone: &str) -> Option<String> {
     let Turnover {
         item: one,
         items: many,
@@ -80,11 +80,7 @@ pub(super) fn edits(turnover: &Turnover) -> Option<String> {
     let (skipped, removed) = (*skipped, removed.saturating_sub(*skipped));
     let were = |count: usize| if count == 1 { "was" } else { "were" };
     let mut parts = Vec::new();
-    for (count, what) in [
-        (edited, "edited"),
-        (removed, "removed"),
-        (skipped, "skipped"),
-    ] {
+    for (count, what) in [(edited, "edited"), (removed, gone), (skipped, "skipped")] {
         match (count, parts.is_empty()) {
             (0, _) => {}
             (count, true) => {

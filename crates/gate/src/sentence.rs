@@ -510,7 +510,7 @@ pub(super) fn added_broken(cases: &[String], metric: &str, of_failures: bool) ->
 
 /// A name from outside, between backticks.
 pub(super) fn name(text: &str) -> String {
-    format!("`{}`", safe::cut(text, LONGEST_NAME))
+    format!("`{}`", safe::cut_middle(text, LONGEST_NAME))
 }
 
 pub(super) fn names(all: &[String]) -> String {

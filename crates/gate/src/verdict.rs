@@ -438,13 +438,13 @@ impl Verdict {
             self.warn(warning.text, warning.is_open);
         }
         // What was not reached looks like items that were taken away, so that this comes before all that follows from it.
-        for text in comparisons.each().flat_map(ItemComparison::unfinished) {
+        for run in comparisons.each().flat_map(ItemComparison::unfinished) {
             self.verdict = self.verdict.max(Word::Inconclusive);
             let unfinished = Reason {
                 code: ReasonCode::Unfinished,
                 effect: Some(Effect::Warn),
                 metric: None,
-                text,
+                text: run.text,
             };
             self.reasons.insert(0, unfinished);
         }
@@ -459,7 +459,15 @@ impl Verdict {
 
     /// The edits of the change to cases, queries and other items, for a headline; none if there are none.
     pub fn edits(&self) -> Option<String> {
-        let told: Vec<String> = self.turnover.values().filter_map(losses::edits).collect();
+        // What a run did not come to was not removed.
+        let gone = match self.tells(ReasonCode::Unfinished) {
+            true => "not measured",
+            false => "removed",
+        };
+        let turnover = self.turnover.values();
+        let told: Vec<String> = turnover
+            .filter_map(|turnover| losses::edits(turnover, gone))
+            .collect();
         (!told.is_empty()).then(|| told.join("; "))
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::section::AnySection;
 use crate::{ComparedSide, Metric};
-use kelvin_page::ComparisonPage;
+use kelvin_page::{ComparisonPage, Phrase};
 
 /// Two sections whose figures can be compared.
 #[derive(Debug)]
@@ -58,6 +58,15 @@ pub struct Surroundings {
     pub command: bool,
 }
 
+/// A run of the head that ended before it came to all items of the base.
+#[derive(Clone, Debug)]
+pub struct UnfinishedRun {
+    /// What ended early and why, in the few words of a headline.
+    pub headline: Phrase,
+    /// The same as a sentence, with what is missing.
+    pub text: String,
+}
+
 /// The comparison of the items of one probe between two runs. It is stored in `gate.json`, under the name of the probe.
 pub trait ItemComparison: fmt::Debug + Send + Sync {
     /// The comparison in the form in which it is written.
@@ -68,8 +77,8 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
         None
     }
 
-    /// The runs of the head that ended before they came to all items of the base, each as a sentence.
-    fn unfinished(&self) -> Vec<String> {
+    /// The runs of the head that ended before they came to all items of the base.
+    fn unfinished(&self) -> Vec<UnfinishedRun> {
         Vec::new()
     }
 

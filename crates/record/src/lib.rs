@@ -21,7 +21,8 @@ mod shard;
 mod shared;
 
 pub use aligned::{
-    AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings, Viewpoint,
+    AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings, UnfinishedRun,
+    Viewpoint,
 };
 pub use answered::{
     Answer, AnsweredInput, AnsweredItem, AnsweredSwap, Flip, Ought, SectionAnswers,

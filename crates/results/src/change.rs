@@ -7,11 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::figures::{figures, figures_of_base};
 use super::record::{EarlyEnd, ResultRecord, ResultsSection, SuiteBasis, cases, id, nouns_of_tool};
-use kelvin_page::listed;
+use kelvin_page::{Phrase, listed, safe};
 use kelvin_record::{
     AlignedSection, AlignedSections, AlignmentWarning, Direction, ItemComparison, Nouns,
-    SettingDiffers,
+    SettingDiffers, UnfinishedRun,
 };
+
+/// How many columns of the cause of an early end a headline has.
+const CAUSE: usize = 80;
 
 /// The cases of both sides, by suite; a suite without such changes is left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -171,19 +174,27 @@ impl ItemComparison for ResultsChange {
         self
     }
 
-    fn unfinished(&self) -> Vec<String> {
+    fn unfinished(&self) -> Vec<UnfinishedRun> {
         let suites = self.suites.iter();
         let unfinished = suites.filter_map(|(suite, change)| {
             let ended = change.ended.as_ref()?;
             let before = change.ended_before;
             let names: Vec<&str> = change.not_reached.iter().map(String::as_str).collect();
-            Some(format!(
-                "the evaluator of the suite `{suite}` ended with {ended}; on the base it ended with {before}, and {} of {} of the \
-                 base are not in its results: {}",
+            let text = format!(
+                "the evaluator of the suite `{suite}` ended early, with {ended}; on the base it ended with {before}, and {} of {} \
+                 of the base are not in its results: {}",
                 names.len(),
                 change.nouns.counted(change.base),
                 listed(&names)
-            ))
+            );
+            let headline = Phrase::text("the evaluator of ")
+                .name(suite.clone())
+                .and(" ended early: ")
+                .quote(match &ended.last {
+                    Some(last) => safe::cut(last, CAUSE),
+                    None => ended.to_string(),
+                });
+            Some(UnfinishedRun { headline, text })
         });
         unfinished.collect()
     }

@@ -135,15 +135,11 @@ impl Ran {
         }
     }
 
-    /// How it ended, with the last line of its standard error; none if its exit code is 0. The summaries that evaluators
+    /// How it ended, with the cause from its standard error; none if its exit code is 0. The summaries that evaluators
     /// print elsewhere have times in them, and a report is the same for the same results.
     fn ended(&self) -> Option<EarlyEnd> {
-        const LONGEST: usize = 200;
         let code = self.reply.exit.filter(|code| *code != 0)?;
-        let stderr = self.streams().stderr;
-        let last = stderr.lines().rfind(|line| !line.trim().is_empty());
-        let last = last.map(|last| last.trim().chars().take(LONGEST).collect());
-        Some(EarlyEnd { code, last })
+        Some(EarlyEnd::new(code, &self.streams().stderr))
     }
 
     fn streams(&self) -> Streams {

@@ -76,7 +76,8 @@ pub struct SuiteBasis {
 pub struct EarlyEnd {
     /// The exit code.
     pub code: i32,
-    /// The beginning of the last line of its standard error.
+    /// The beginning of the line of its standard error that tells the cause: the last line that names an exception, or
+    /// the last line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
 }
@@ -85,10 +86,36 @@ impl fmt::Display for EarlyEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "exit code {}", self.code)?;
         match &self.last {
+            Some(last) if names_an_exception(last) => write!(f, ": {last}"),
             Some(last) => write!(f, ", and printed last: {last}"),
             None => Ok(()),
         }
     }
+}
+
+impl EarlyEnd {
+    /// The end with an exit code, after this standard error. Behind an exception may follow lines that do not tell the
+    /// cause, such as the notes that a library adds to it, or the place in a file.
+    pub(super) fn new(code: i32, stderr: &str) -> Self {
+        const LONGEST: usize = 200;
+        let mut lines = stderr.lines();
+        let exception = lines.clone().rfind(|line| names_an_exception(line));
+        let last = exception.or_else(|| lines.rfind(|line| !line.trim().is_empty()));
+        let last = last.map(|last| last.trim().chars().take(LONGEST).collect());
+        Self { code, last }
+    }
+}
+
+/// Whether a line is the message of an exception, as interpreters print it: `ValueError: …`, `java.io.IOException: …`.
+/// The lines of code in a trace are indented.
+fn names_an_exception(line: &str) -> bool {
+    let name = match line.split_once(':') {
+        Some((before, _)) => before.split(" [").next().unwrap_or_default(),
+        None => line.trim_end(),
+    };
+    let is_alone = line.contains(':') || !name.contains(' ');
+    let is_type = ["Error", "Exception"].iter().any(|end| name.ends_with(end));
+    is_alone && is_type && !line.starts_with(char::is_whitespace)
 }
 
 impl SuiteBasis {
@@ -300,6 +327,31 @@ fn shown(text: &KeptText) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_cause_of_an_early_end_is_the_last_exception_before_the_last_line() {
+        let shown = |stderr: &str| EarlyEnd::new(1, stderr).to_string();
+        let noted = "Traceback (most recent call last):\n  File \"eval.py\", line 3, in <module>\n    \
+                     except ValueError: raise\nyaml.scanner.ScannerError: mapping values are not allowed here\n  in \
+                     \"job.yaml\", line 2\nDuring task with name 'lint' and id '91'\n\n";
+        assert_eq!(
+            shown(noted),
+            "exit code 1: yaml.scanner.ScannerError: mapping values are not allowed here"
+        );
+        for line in [
+            "TypeError [ERR_INVALID_ARG_TYPE]: the path must be a text",
+            "Exception in thread \"main\" java.io.IOException: closed",
+            "AssertionError",
+        ] {
+            let told = shown(&format!("KeyError: 'first'\n{line}\n    at main\nbye\n"));
+            assert_eq!(told, format!("exit code 1: {line}"));
+        }
+        assert_eq!(
+            shown("loading\nended in Error\n"),
+            "exit code 1, and printed last: ended in Error"
+        );
+        assert_eq!(shown("\n"), "exit code 1");
+    }
 
     #[test]
     fn without_texts_a_record_has_digests_and_numbers_alone_and_is_still_the_same_case() {

@@ -278,4 +278,9 @@ impl Reader for HitsReader<'_> {
     fn held(&self, value: Value) -> Value {
         Output::held(&value)
     }
+
+    fn compared(&self, value: Value) -> Value {
+        // The reader has parsed this output already.
+        Output::read(&value).map_or(value, |output| output.deciding())
+    }
 }

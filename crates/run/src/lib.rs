@@ -72,6 +72,12 @@ pub trait Reader: Sync {
         value
     }
 
+    /// The part of a value on which the results depend, by which two answers to the same input are compared. A time or an
+    /// id that the pipeline adds differs at every call and decides nothing.
+    fn compared(&self, value: Value) -> Value {
+        value
+    }
+
     /// Whether the cache may return an answer with this value to a later run. If the call had no result, it has to be
     /// repeated.
     fn may_be_kept(&self, value: &Value) -> bool {

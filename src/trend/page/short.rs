@@ -35,7 +35,7 @@ pub(crate) fn short(summary: &Summary) -> String {
             Tone::Caution => "⚠️",
             Tone::Calm => "✅",
         };
-        let text = one.text.show(|_, name| safe::code(name, NAME));
+        let text = one.text.show(|_, name| safe::code_name(name, NAME));
         let _ = writeln!(page, "- {mark} {}.", kelvin_page::capitalized(&text));
     }
     if let Some(more @ 1..) = said.len().checked_sub(SHOWN) {

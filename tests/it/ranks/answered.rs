@@ -96,7 +96,7 @@ fn forty_wrong_answers_that_nothing_is_held_against_are_told_first_and_never_as_
         [
             "~ The text of all 40 answers is checked by nothing in the golden set: add `must_contain`, or let a judge \
              grade the answers",
-            "= All 40 queries found what they should; of the answers the citations alone were looked at",
+            "= All 40 queries found all that they should; of the answers the citations alone were looked at",
         ]
     );
     answers(&project, MANY, &|at| {

@@ -124,7 +124,7 @@ fn a_run_says_no_more_than_what_was_looked_at() {
     told(
         &by_chunk,
         &bare,
-        "All 13 queries found what they should; nothing of an answer was looked at",
+        "All 13 queries found all that they should; nothing of an answer was looked at",
     );
     let refused = |at: usize| match at < 3 {
         true => json!({ "expected_doc_ids": [] }),
@@ -133,13 +133,13 @@ fn a_run_says_no_more_than_what_was_looked_at() {
     told(
         &refused,
         &bare,
-        "All 10 queries found what they should; the pipeline gives no answers, so that nothing says whether 3 more are \
+        "All 10 queries found all that they should; the pipeline gives no answers, so that nothing says whether 3 more are \
          refused as they should be",
     );
     told(
         &by_chunk,
         &with_answer,
-        "All 13 queries found what they should; of the answers the citations alone were looked at",
+        "All 13 queries found all that they should; of the answers the citations alone were looked at",
     );
     let with_text = |at: usize| {
         let mut golden = by_chunk(at);
@@ -152,14 +152,36 @@ fn a_run_says_no_more_than_what_was_looked_at() {
         &with_text,
         &with_answer,
         "~ The text of 10 of 13 answers is checked by nothing in the golden set: add `must_contain`, or let a judge \
-         grade the answers = All 13 queries found what they should; of the answers the citations and 3 of 13 texts \
+         grade the answers = All 13 queries found all that they should; of the answers the citations and 3 of 13 texts \
          were looked at",
     );
     let few = |at: usize| if at < 3 { by_chunk(at) } else { json!({}) };
     told(
         &few,
         &bare,
-        "3 of 13 queries found what they should, and of the others nothing is expected",
+        "3 of 13 queries found all that they should, and of the others nothing is expected",
+    );
+    let documents = |at: usize| {
+        let second = match at {
+            0..=1 => "missed",
+            _ => "x2",
+        };
+        json!({ "expected_doc_ids": [format!("d{at}"), second] })
+    };
+    told(
+        &documents,
+        &bare,
+        "= 11 of 13 queries found all expected documents, 2 found some of them; nothing of an answer was looked at",
+    );
+    told(
+        &documents,
+        &|at| ranked(at, (at > 0).then_some(1)),
+        "~ 11 of 13 queries found all expected documents, 1 found some of them and 1 none",
+    );
+    told(
+        &|at| json!({ "expected_doc_ids": [format!("d{at}"), "missed"] }),
+        &bare,
+        "= Each of the 13 queries found some of the expected documents, and not all; nothing of an answer was looked at",
     );
     told(
         &|_| json!({}),

@@ -183,9 +183,15 @@ fn what_an_evaluator_did_not_come_to_was_not_removed() {
         assert_eq!(first["code"], json!("unfinished"));
         let text = first["text"].as_str().expect("a text");
         assert!(
-            text.contains("exit code 4, and printed last: the model went away"),
+            text.contains("ended early, with exit code 4, and printed last: the model went away"),
             "{text}"
         );
+        let page = project.read("kelvin/gate.md");
+        let headline = page.lines().next().unwrap_or_default();
+        for words in ["ended early: *the model went away*", "not measured"] {
+            assert!(headline.contains(words), "{headline}");
+        }
+        assert!(!headline.contains("removed"), "{headline}");
         assert!(
             !project.read("kelvin/gate.md").contains("max_missing:"),
             "no such leave is advised"

@@ -13,6 +13,7 @@ use super::sentence;
 use super::verdict::{Cause, Reason, ReasonCode, Status, Verdict, Word};
 use crate::report::StoredVerdict;
 use kelvin_page::{Phrase, Tone};
+use kelvin_record::ItemComparison;
 
 use next::next;
 pub use next::part;
@@ -86,6 +87,17 @@ fn gist(judgement: &Judgement) -> Phrase {
     let verdict = &judgement.verdict;
     if verdict.verdict.is_fine() || verdict.verdict == Word::NoBaseline {
         return Phrase::default();
+    }
+    // Where a drop was found as well, that is what happened.
+    let mut unfinished = judgement
+        .comparisons
+        .each()
+        .flat_map(ItemComparison::unfinished);
+    if verdict.verdict != Word::Regression
+        && verdict.tells(ReasonCode::Unfinished)
+        && let Some(run) = unfinished.next()
+    {
+        return run.headline;
     }
     let told: Vec<&str> = verdict
         .reasons

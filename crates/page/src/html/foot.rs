@@ -104,7 +104,7 @@ impl Foot {
 impl FailureView {
     pub(super) fn of(failed: &FailedInvocation<'_>, anchor: Option<usize>) -> Self {
         Self {
-            item: safe::cut(failed.item, 120),
+            item: safe::cut_middle(failed.item, 120),
             anchor,
             place: safe::cut(failed.place, 120),
             message: safe::cut(&failed.failure.message, 400),

@@ -30,12 +30,13 @@ pub(super) fn say(to: &mut String, phrase: &Phrase) {
             PhrasePart::Name | PhrasePart::Setting => "code",
             PhrasePart::Quote => "q",
         };
-        let most = match part {
-            PhrasePart::Setting => SETTING,
-            _ => FOREIGN,
+        let short = match part {
+            PhrasePart::Setting => safe::cut(said, SETTING),
+            PhrasePart::Name => safe::cut_middle(said, FOREIGN),
+            PhrasePart::Quote | PhrasePart::Text => safe::cut(said, FOREIGN),
         };
         let _ = write!(to, "<{tag}>");
-        text(to, &safe::cut(said, most));
+        text(to, &short);
         let _ = write!(to, "</{tag}>");
     }
 }

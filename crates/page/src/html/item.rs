@@ -31,7 +31,7 @@ pub(super) fn item(item: &ItemView<'_>, anchor: usize, details: &Placed) -> Stri
         let _ = write!(to, " data-pack=\"{pack}\"");
     }
     to.push_str(">\n<summary><span class=\"name\">");
-    text(&mut to, &safe::cut(item.name, 120));
+    text(&mut to, &safe::cut_middle(item.name, 120));
     to.push_str("</span>\n");
     for signal in &item.signals {
         let percent = (signal.value.unwrap_or(0.0) * 1000.0).round() / 10.0;

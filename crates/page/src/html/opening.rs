@@ -194,7 +194,7 @@ impl AnswersView {
                 .iter()
                 .map(|note| Phrase::marked(&capitalized(note)))
                 .collect(),
-            item: safe::cut(&list.item, 60),
+            item: safe::cut_middle(&list.item, 60),
             rows: rows.collect::<io::Result<_>>()?,
             left: list.left + list.rows.len().saturating_sub(ANSWERS),
             has_expected,
@@ -215,7 +215,7 @@ impl AnswerView {
                 .collect()
         };
         Self {
-            item: safe::cut(&row.item, 120),
+            item: safe::cut_middle(&row.item, 120),
             anchor,
             asked: row.asked.as_ref().map(text),
             expected: row.expected.as_ref().map(text),
@@ -312,7 +312,7 @@ impl FlipView {
         let mut html = String::new();
         detail(&mut html, &difference, budget);
         Self {
-            item: safe::cut(&flip.item, 120),
+            item: safe::cut_middle(&flip.item, 120),
             anchor,
             part: safe::cut(&flip.part, 120),
             count: shortened(&flip.count),

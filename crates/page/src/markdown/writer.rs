@@ -10,7 +10,7 @@ const QUOTE: usize = 300;
 
 /// An external name or value.
 pub(super) fn name(text: &str) -> String {
-    safe::code(text, NAME)
+    safe::code_name(text, NAME)
 }
 
 /// A longer external text, on one line.

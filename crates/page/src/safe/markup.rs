@@ -4,7 +4,7 @@
 //! `@name`, `#1`, `www.` and `:name:` into mentions, references, links and pictures. A zero-width space breaks these
 //! apart.
 
-use super::{cut, lines};
+use super::{cut, cut_middle, lines};
 
 /// Breaks apart the texts that a forge would recognise after rendering.
 const APART: &str = "&#8203;";
@@ -56,6 +56,11 @@ pub fn code(text: &str, most: usize) -> String {
         return markdown(&short, most);
     }
     format!("`{}`", inert(&short))
+}
+
+/// The name of an item or a metric, as [`code`] has it; both ends of a long name stay.
+pub fn code_name(text: &str, most: usize) -> String {
+    code(&cut_middle(text, most), most)
 }
 
 /// Several lines as a code block whose fence the text cannot close; at most the last `most` characters, since the error

@@ -5,7 +5,7 @@ mod markup;
 
 use unicode_width::UnicodeWidthChar as _;
 
-pub use markup::{code, fenced, markdown};
+pub use markup::{code, code_name, fenced, markdown};
 
 /// The maximum number of combining marks on a character; more marks would only hide the text.
 const MARKS: usize = 4;
@@ -58,6 +58,27 @@ pub fn cut(text: &str, most: usize) -> String {
     short.truncate(short.trim_end().len());
     short.push('…');
     short
+}
+
+/// At most `most` columns of a line that is the name of something: if there are more, an ellipsis stands for its middle.
+/// Long names, such as those of tests, often begin with the same path and differ at the end.
+pub fn cut_middle(text: &str, most: usize) -> String {
+    let text = line(text);
+    let is_short = columns(&text) <= most && text.chars().count() <= MARKS * most;
+    let room = most.saturating_sub(1) / 2;
+    if is_short || room == 0 {
+        return cut(&text, most);
+    }
+    let mut taken = 0;
+    let last = text.char_indices().rev().take(MARKS * room);
+    let last = last.take_while(|(_, c)| {
+        taken += width(*c);
+        taken <= room
+    });
+    let begin = last.last().map_or(text.len(), |(at, _)| at);
+    // A combining mark belongs to a character that is left out.
+    let end = text[begin..].trim_start_matches(|c| width(c) == 0);
+    cut(&text[..begin], most - columns(end)) + end
 }
 
 /// The maximum number of terminal columns of a line: a wide character takes two.

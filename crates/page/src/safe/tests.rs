@@ -20,6 +20,22 @@ fn cutting_counts_columns_and_says_so() {
     assert_eq!(cut("判断判断", 7), "判断判…");
     assert_eq!(cut("判断判断", 6), "判断…");
     assert_eq!(cut("x", 0), "…");
+    for most in 0..3 {
+        assert_eq!(cut_middle("äääää", most), cut("äääää", most));
+    }
+    assert_eq!(cut_middle("abcdef", 6), "abcdef");
+    assert_eq!(cut_middle("abcdefg", 6), "abc…fg");
+    assert_eq!(cut_middle("判断判断", 7), "判断…断");
+    assert_eq!(cut_middle("abcde\u{301}\u{301}f", 4), "ab…f");
+    let name =
+        |test: &str| format!("tests/evals.test_general_qa::test_general_qa_response_is_{test}");
+    let names = ["relevant", "readable", "complete"].map(|test| cut_middle(&name(test), 60));
+    assert_eq!(
+        names[0],
+        "tests/evals.test_general_qa::t…neral_qa_response_is_relevant"
+    );
+    assert!(names[0] != names[1] && names[1] != names[2]);
+    assert!(names.iter().all(|name| columns(name) <= 60));
 }
 
 #[test]

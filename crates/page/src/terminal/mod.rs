@@ -251,7 +251,7 @@ fn failures(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) 
     for one in failed.iter().take(room.told) {
         let text = format!(
             "{}/{}: {}",
-            safe::cut(one.item, 24),
+            safe::cut_middle(one.item, 24),
             safe::cut(one.place, 30),
             in_one_line(one.failure),
         );
@@ -282,7 +282,7 @@ fn warnings(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) 
         let item = first
             .case
             .as_deref()
-            .map(|item| format!("{}: ", safe::cut(item, 24)));
+            .map(|item| format!("{}: ", safe::cut_middle(item, 24)));
         let more = match count.count {
             1 => String::new(),
             count => format!(" ({} more like it)", count - 1),
@@ -355,7 +355,7 @@ fn plain(phrase: &Phrase) -> String {
     phrase.show(|part, text| match part {
         PhrasePart::Quote => safe::cut(text, 160),
         PhrasePart::Setting => format!("`{}`", safe::cut(text, SETTING)),
-        PhrasePart::Name | PhrasePart::Text => format!("`{}`", safe::cut(text, 40)),
+        PhrasePart::Name | PhrasePart::Text => format!("`{}`", safe::cut_middle(text, 40)),
     })
 }
 

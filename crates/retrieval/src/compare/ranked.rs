@@ -37,7 +37,7 @@ pub(crate) fn ranked(
         let hits = (1..).zip(&run.hits).take(SHOWN);
         hits.map(|(rank, hit)| RankedHit {
             rank,
-            name: safe::cut(&hit.name(), NAME),
+            name: safe::cut_middle(&hit.name(), NAME),
             title: hit.title.clone(),
             expected: after.labels.expects(hit),
             other_rank: others.get(&key(hit, by_chunk)).copied(),
@@ -90,7 +90,7 @@ fn expected(query: &QueryRecord, runs: [&Retrieved; 2]) -> Vec<ExpectedHit> {
             let mut titles = hits().filter(|hit| is_it(hit));
             titles.find_map(|hit| hit.title.clone())
         }),
-        name: safe::cut(&name, NAME),
+        name: safe::cut_middle(&name, NAME),
     };
     let labels = &query.labels;
     let chunks = labels.expected_chunks.iter().map(|(chunk, doc)| {

@@ -138,7 +138,9 @@ impl RetrievalChange {
         let mut documents: Vec<(&str, (usize, u32))> = documents.into_iter().collect();
         documents.sort_by_key(|(_, (queries, rank))| (Reverse(*queries), *rank));
         let names = documents.into_iter();
-        names.map(|(name, _)| safe::cut(name, LONGEST_ID)).collect()
+        names
+            .map(|(name, _)| safe::cut_middle(name, LONGEST_ID))
+            .collect()
     }
 
     /// Queries with an oversized hit on the head but not on the base.
@@ -157,7 +159,7 @@ impl RetrievalChange {
 /// The queries that a sentence of a verdict names.
 fn queries(ids: &[String]) -> String {
     match ids {
-        [id] => format!("query `{}`", safe::cut(id, LONGEST_ID)),
+        [id] => format!("query `{}`", safe::cut_middle(id, LONGEST_ID)),
         ids => format!(
             "{} queries ({})",
             ids.len(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::compare::by_document;
 use super::documents::{TITLE, named, title_of};
@@ -107,6 +107,27 @@ impl Output {
             )),
             None => Ok(output),
         }
+    }
+
+    /// The parts of the output on which the figures of its query depend. Titles, texts and scores of hits are only shown,
+    /// and a score may differ in its last digits from call to call.
+    pub(super) fn deciding(&self) -> Value {
+        let hits = self.hits.iter().map(|hit| {
+            json!({
+                "rank": hit.rank, "doc_id": hit.doc_id, "doc_path": hit.doc_path, "chunk_id": hit.chunk_id,
+                "spans": hit.spans,
+            })
+        });
+        let answer = self.answer.as_ref().map(|answer| {
+            let citations = answer.citations.iter();
+            let citations = citations.map(|cited| json!([cited.doc_id, cited.chunk_id]));
+            json!({
+                "text": answer.text, "grounded": answer.grounded, "citations": citations.collect::<Value>(),
+            })
+        });
+        json!({
+            "hits": hits.collect::<Value>(), "answer": answer, "chunker_version": self.chunker_version,
+        })
     }
 
     fn put_in_order(&mut self) -> Result<(), String> {

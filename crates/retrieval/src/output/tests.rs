@@ -79,6 +79,40 @@ fn an_output_without_its_hits_is_told_what_it_has_and_how_to_name_them() {
 }
 
 #[test]
+fn what_decides_is_neither_the_time_nor_the_score_of_a_hit() {
+    let deciding = |output: Value| read(&output).expect("an output").deciding();
+    let output = json!({
+        "hits": [{ "doc_id": "late.md", "chunk_id": "late#1", "score": 0.5, "text": "Late" }, { "doc_id": "rooms.md" }],
+        "answer": { "text": "Fifty cents.", "grounded": true, "citations": [{ "doc_id": "late.md" }] },
+        "timings": { "search": 0.012 },
+    });
+    let changed = |path: &str, value: Value| {
+        let mut output = output.clone();
+        *output.pointer_mut(path).expect("it is there") = value;
+        deciding(output)
+    };
+    let first = deciding(output.clone());
+    for (path, value) in [
+        ("/timings/search", json!(0.5)),
+        ("/hits/0/score", json!(0.500_001)),
+        ("/hits/0/text", json!("Late returns")),
+    ] {
+        assert_eq!(changed(path, value), first, "{path}");
+    }
+    for (path, value) in [
+        ("/hits/0/doc_id", json!("rooms.md")),
+        ("/hits/0/chunk_id", json!("late#2")),
+        ("/hits", json!([{ "doc_id": "late.md" }])),
+        ("/answer", json!(null)),
+        ("/answer/text", json!("One euro.")),
+        ("/answer/grounded", json!(false)),
+        ("/answer/citations", json!([])),
+    ] {
+        assert_ne!(changed(path, value), first, "{path}");
+    }
+}
+
+#[test]
 fn an_empty_answer_is_none_that_was_given() {
     let output = read(&json!({ "hits": [], "answer": " " })).expect("an output");
     assert!(!output.answer.expect("an answer").grounded);

@@ -231,7 +231,7 @@ fn first_hits(run: &Retrieved) -> Phrase {
     let first = run.hits.iter().take(FIRST_HITS).enumerate();
     let all = first.fold(Phrase::default(), |all, (at, hit)| {
         let all = if at == 0 { all } else { all.and("; ") };
-        let all = all.name(safe::cut(&hit.name(), CELL));
+        let all = all.name(safe::cut_middle(&hit.name(), CELL));
         match &hit.title {
             Some(title) => all.and(": ").quote(title.clone()),
             None => all,

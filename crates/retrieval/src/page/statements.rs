@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Demands, RetrievalRun, counted, shown, wrong};
-use crate::{AnswerRecord, QueryRecord, Retrieved};
+use super::{Demands, RetrievalRun, counted, first_rank, shown, wrong};
+use crate::{AnswerRecord, Labels, QueryRecord, Retrieved};
 use kelvin_page::{Phrase, Statement, Tone};
 
 /// How many ids a sentence names.
@@ -86,11 +86,12 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
         .iter()
         .filter_map(|(id, poor)| Some((*id, poor.as_ref()?)))
         .collect();
+    let found = FoundCounts::of(queries, demands.depth);
     let done = match (ran.len(), poor.first()) {
         (0, _) => None,
         (total, None) => Some(Statement {
             tone: Tone::Calm,
-            text: Phrase::text(fine(queries, total, demands, texts)),
+            text: Phrase::text(fine(queries, total, (demands, texts), &found)),
         }),
         (total, Some((_, first))) => {
             let what = format!(
@@ -131,7 +132,104 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
                 .and("”"),
         })
     });
-    done.into_iter().chain(first).collect()
+    // Without queries with bad results, the first sentence has these counts.
+    let counts = found.in_words().filter(|_| !poor.is_empty());
+    let counts = counts.map(|counts| Statement {
+        tone: Tone::Caution,
+        text: Phrase::text(counts),
+    });
+    done.into_iter().chain(first).chain(counts).collect()
+}
+
+/// How much of what one query expects is among the hits that are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum FoundShare {
+    Nothing,
+    Part,
+    All,
+}
+
+impl FoundShare {
+    /// The share in the worst run of a query, since a query does as it should only if it always does; none for a query
+    /// that expects no hit, or was not run.
+    fn of(query: &QueryRecord, depth: usize) -> Option<Self> {
+        let labels = &query.labels;
+        let in_run = |run: &Retrieved| {
+            let is_found = first_rank(labels, run).is_some_and(|rank| rank as usize <= depth);
+            // If neither documents nor existing chunks are expected, the rank of the spans alone is known.
+            let mut known = [&run.docs, &run.judged]
+                .into_iter()
+                .filter_map(|ranking| ranking.recall(depth));
+            match (run.ran() && is_found, known.all(|recall| recall >= 1.0)) {
+                (false, _) => Self::Nothing,
+                (true, false) => Self::Part,
+                (true, true) => Self::All,
+            }
+        };
+        let expects = labels.chunks || labels.docs;
+        let runs = query.runs.iter().filter(|_| expects);
+        runs.map(in_run).min()
+    }
+}
+
+/// How many queries found all, some or none of what they expect.
+struct FoundCounts {
+    all: usize,
+    some: usize,
+    nothing: usize,
+    /// What is expected, in the plural.
+    noun: &'static str,
+}
+
+impl FoundCounts {
+    fn of(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Self {
+        let shares: Vec<FoundShare> = queries
+            .values()
+            .filter_map(|query| FoundShare::of(query, depth))
+            .collect();
+        let count = |meant| shares.iter().filter(|share| **share == meant).count();
+        let some_expect = |is_it: &dyn Fn(&Labels) -> bool| {
+            let mut labels = queries.values().map(|query| &query.labels);
+            labels.any(is_it)
+        };
+        let chunks = some_expect(&|labels| !labels.cut_anew && !labels.expected_chunks.is_empty());
+        Self {
+            all: count(FoundShare::All),
+            some: count(FoundShare::Part),
+            nothing: count(FoundShare::Nothing),
+            noun: match (chunks, some_expect(&|labels| labels.docs)) {
+                (false, _) => "documents",
+                (true, false) => "chunks",
+                (true, true) => "documents and chunks",
+            },
+        }
+    }
+
+    /// The counts, if some query found only a part of what it expects: "all found what they should" would be false.
+    fn in_words(&self) -> Option<String> {
+        let Self {
+            all,
+            some,
+            nothing,
+            noun,
+        } = self;
+        let found = format!("found some of the expected {noun}, and not all");
+        let total = all + some + nothing;
+        match (some, total) {
+            (0, _) => None,
+            (_, 1) => Some(format!("the query {found}")),
+            (some, total) if *some == total => Some(format!("each of the {total} queries {found}")),
+            (some, total) => {
+                let nothing = match nothing {
+                    0 => String::new(),
+                    nothing => format!(" and {nothing} none"),
+                };
+                Some(format!(
+                    "{all} of {total} queries found all expected {noun}, {some} found some of them{nothing}"
+                ))
+            }
+        }
+    }
 }
 
 /// A query with bad results.
@@ -146,8 +244,8 @@ struct Poor<'a> {
 fn fine(
     queries: &BTreeMap<String, QueryRecord>,
     total: usize,
-    demands: Demands,
-    texts: Texts,
+    (demands, texts): (Demands, Texts),
+    found: &FoundCounts,
 ) -> String {
     // Only an answer shows whether a query was refused.
     let is_unseen = |query: &&QueryRecord| {
@@ -187,9 +285,17 @@ fn fine(
         demands.answers && refuses,
     ) {
         (true, _) => "did as",
-        (false, true) => "found or refused what",
-        (false, false) => "found what",
+        (false, true) => "found or refused all that",
+        (false, false) => "found all that",
     };
+    if let Some(counts) = found.in_words() {
+        let rest = match (demands.answers && is_all_checked, expecting < total) {
+            (true, _) => ", and nothing else is wrong",
+            (false, true) => ", and of the others nothing is expected",
+            (false, false) => "",
+        };
+        return format!("{counts}{rest}{looked_at}");
+    }
     let what = match (expecting, total) {
         (0, 0) => return looked_at.trim_start_matches("; ").to_owned(),
         (0, 1) => return format!("nothing is expected of the query{looked_at}"),

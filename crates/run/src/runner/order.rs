@@ -22,7 +22,7 @@ use kelvin_base::notice::{Code, Notice};
 /// same order.
 const AGAIN: usize = 3;
 
-/// An answer in the form in which it is compared: the value that the probe needs, or the kind of the failure.
+/// An answer in the form in which it is compared: the part of the value that decides, or the kind of the failure.
 type Comparable = Result<Value, FailureKind>;
 
 /// The answers to one input.
@@ -279,7 +279,7 @@ impl Runner<'_> {
             };
             pass.used(None);
             self.tally.called(time, 1, None);
-            match Self::comparable(result) {
+            match self.comparable(result) {
                 Some(answer) => answers.push(answer),
                 None => is_over.store(true, Ordering::Relaxed),
             }
@@ -288,9 +288,9 @@ impl Runner<'_> {
     }
 
     /// An answer in the form in which it is compared; none for a failure that does not depend on the input.
-    fn comparable(result: Result<Value, Box<Failure>>) -> Option<Comparable> {
+    fn comparable(&self, result: Result<Value, Box<Failure>>) -> Option<Comparable> {
         match result {
-            Ok(value) => Some(Ok(value)),
+            Ok(value) => Some(Ok(self.settings.reader.compared(value))),
             Err(failure) => match failure.kind {
                 FailureKind::Timeout | FailureKind::WorkerLost | FailureKind::NotStarted => None,
                 kind => Some(Err(kind)),
@@ -333,7 +333,7 @@ impl Runner<'_> {
                 {
                     failure
                 }
-                result => return Ok(Self::comparable(result)),
+                result => return Ok(self.comparable(result)),
             };
             let rules = &self.settings.rules.retry;
             let asked = reply.retry_after;

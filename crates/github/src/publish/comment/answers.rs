@@ -44,7 +44,7 @@ pub(super) fn answers(publication: &Publication<'_>, judgement: &Judgement, most
         let _ = writeln!(
             text,
             "| {} | {before} | {} | {} |",
-            safe::code(case, 60),
+            safe::code_name(case, 60),
             safe::markdown(&view.after, ANSWER),
             safe::markdown(&view.said, SAID),
         );

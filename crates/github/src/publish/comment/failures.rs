@@ -75,7 +75,7 @@ fn table<'i>(
         let _ = writeln!(
             page,
             "| {} | {} |",
-            safe::code(item, 60),
+            safe::code_name(item, 60),
             safe::markdown(words, WORDS)
         );
     }

@@ -248,7 +248,7 @@ fn shown(phrase: &Phrase, columns: usize) -> String {
     phrase.show(|part, text| match part {
         PhrasePart::Quote => format!("*{}*", safe::markdown(text, columns)),
         PhrasePart::Setting => safe::code(text, kelvin_page::SETTING),
-        _ => safe::code(text, columns),
+        PhrasePart::Name | PhrasePart::Text => safe::code_name(text, columns),
     })
 }
 

@@ -35,7 +35,7 @@ pub(super) fn wrong_answers(judgement: &Judgement) -> String {
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {} of {} |",
-            safe::code(&flip.item, 60),
+            safe::code_name(&flip.item, 60),
             safe::code(&flip.part, 60),
             safe::markdown(&base, FLIPPED_ANSWER),
             safe::markdown(&head, FLIPPED_ANSWER),
@@ -91,7 +91,7 @@ pub(super) fn other_answers(judgement: &Judgement) -> String {
             let _ = writeln!(
                 page,
                 "| {}{asked} |{expected} {} | {} |",
-                safe::code(&row.item, 60),
+                safe::code_name(&row.item, 60),
                 text(&base),
                 text(&head),
             );
@@ -167,7 +167,7 @@ fn metric_row(
     format!(
         "| {}{}{} | {base} | {head} | {change} | {n} | {mark}{} |\n",
         in_words(publication, id),
-        safe::code(id, 80),
+        safe::code_name(id, 80),
         sense(metric),
         said(metric),
     )
@@ -218,7 +218,7 @@ pub(super) fn figures(publication: &Publication<'_>, most: usize) -> String {
             page,
             "| {}{} | {} | {} |",
             in_words(publication, id),
-            safe::code(id, 80),
+            safe::code_name(id, 80),
             rounded(metric.value, None).0,
             metric.n
         );
@@ -263,8 +263,8 @@ pub(super) fn cases(publication: &Publication<'_>, judgement: &Judgement, most: 
         let _ = writeln!(
             page,
             "| {} | {} | {} | {base} | {head} | {} |",
-            safe::code(&case.case, 60),
-            safe::code(&case.metric, 60),
+            safe::code_name(&case.case, 60),
+            safe::code_name(&case.metric, 60),
             safe::markdown(word.as_str().unwrap_or("-"), 30),
             flipped(&case.flipped)
         );

@@ -100,7 +100,7 @@ fn of_whom(items: &BTreeSet<&str>, times: usize) -> String {
     let named: Vec<String> = items
         .iter()
         .take(NAMED)
-        .map(|item| safe::code(item, 40))
+        .map(|item| safe::code_name(item, 40))
         .collect();
     let more = match items.len().saturating_sub(NAMED) {
         0 => String::new(),
