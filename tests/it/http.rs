@@ -705,7 +705,7 @@ fn settings_of_a_service_beside_its_key_are_told_where_they_belong() {
     );
     let said = project.kelvin(&["lint"]).expect(1);
     insta::assert_snapshot!(said.stdout, @r"
-    error: `run` needs one of the keys `model`, `worker`, `python`, `node` or `http`
+    error: `run` needs one of the keys `model`, `worker`, `python`, `node` or `http`, found `url`
      --> kelvin.yaml:1:6
       |
     1 | run: {url: 'http://127.0.0.1:9/ask'}

@@ -100,7 +100,12 @@ impl ShapeWalk<'_> {
                     format!("`{key}` belongs under `{home}`: write `{home}: {{{key}: ...}}`")
                 }),
         };
-        let message = format!("{} needs one of the keys {}", self.name(), either(&keys));
+        let message = format!(
+            "{} needs one of the keys {}, found `{}`",
+            self.name(),
+            either(&keys),
+            written.text
+        );
         let problem = Problem::new(node.at.clone(), message);
         self.found.push(match help {
             Some(help) => problem.help(help),
