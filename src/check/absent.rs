@@ -3,7 +3,7 @@
 use crate::baseline::Baseline;
 use kelvin_gate::Judgement;
 use kelvin_gate::policy::Effect;
-use kelvin_gate::provenance::Tried;
+use kelvin_gate::provenance::{Source, Tried};
 use kelvin_gate::verdict::{Verdict, Word};
 use kelvin_record::Ending;
 use kelvin_record::settings::{BaselineSettings, FailOrWarn};
@@ -57,11 +57,13 @@ pub(super) fn judged(
                 }
                 false => "`kelvin baseline save` on the base branch makes one",
             };
-            let verdict = Verdict::without_base(
-                Word::NoBaseline,
-                required(Effect::Warn),
-                format!("there is no baseline to compare with; {makes_one}"),
-            );
+            let mut text = format!("there is no baseline to compare with; {makes_one}");
+            // Whoever allows that the base is measured relies on it.
+            let measured = tried.iter().find(|one| one.source == Source::Compute);
+            if let Some(Tried { why, .. }) = measured.filter(|_| settings.compute) {
+                text = format!("{text}; `baseline.compute` made none either: {why}");
+            }
+            let verdict = Verdict::without_base(Word::NoBaseline, required(Effect::Warn), text);
             Judgement::without_base(verdict, tried.clone())
         }
         Baseline::Off | Baseline::Found(..) => {
@@ -94,7 +96,6 @@ fn causes(tried: &[Tried]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kelvin_gate::provenance::Source;
 
     fn tried(source: Source, unknown: Option<&str>) -> Tried {
         Tried {
@@ -145,6 +146,18 @@ mod tests {
         };
         insta::assert_snapshot!(told(false), @"there is no baseline to compare with; `kelvin baseline save --local` on the base branch makes one");
         insta::assert_snapshot!(told(true), @"there is no baseline to compare with; `kelvin baseline save` on the base branch makes one");
+    }
+
+    #[test]
+    fn whoever_allows_that_the_base_is_measured_is_told_first_why_it_was_not() {
+        let settings = BaselineSettings {
+            compute: true,
+            ..BaselineSettings::default()
+        };
+        let found = [Source::Branch, Source::Compute].map(|source| tried(source, None));
+        let found = Baseline::None(found.to_vec());
+        let judged = judged(&settings, &found, (Ending::Complete, true));
+        insta::assert_snapshot!(judged.verdict.reasons[0].text, @"there is no baseline to compare with; `kelvin baseline save` on the base branch makes one; `baseline.compute` made none either: `git fetch` failed");
     }
 
     #[test]
