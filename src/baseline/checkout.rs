@@ -186,23 +186,40 @@ pub(crate) fn furnished(
         (login, hint),
     )?;
     let top = repo.workdir().context("the repository has no work tree")?;
-    let mut options = StatusOptions::new();
-    options.include_untracked(true).include_ignored(true);
-    let statuses = repo.statuses(Some(&mut options))?;
-    for entry in statuses.iter() {
-        let is_kept = !entry.status().intersects(Status::WT_NEW | Status::IGNORED);
-        let Ok(name) = entry.path() else { continue };
-        let name = name.trim_end_matches('/');
-        let to = written.top.join(name);
-        if is_kept || to.symlink_metadata().is_ok() {
+    for name in not_kept(&repo)? {
+        let to = written.top.join(&name);
+        if to.symlink_metadata().is_ok() {
             continue;
         }
         if let Some(folder) = to.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        symlink(top.join(name), &to).with_context(|| format!("failed to link `{name}`"))?;
+        symlink(top.join(&name), &to)
+            .with_context(|| format!("failed to link `{}`", name.display()))?;
     }
     Ok(written.root)
+}
+
+/// The files and folders of the work tree that git does not keep, since they are new or ignored. A folder of which it
+/// keeps nothing is one entry.
+///
+/// # Errors
+///
+/// Fails if the work tree cannot be compared with git.
+pub(super) fn not_kept(repo: &Repository) -> anyhow::Result<Vec<PathBuf>> {
+    let mut options = StatusOptions::new();
+    options.include_untracked(true).include_ignored(true);
+    let statuses = repo.statuses(Some(&mut options))?;
+    let mut found = Vec::new();
+    for entry in statuses.iter() {
+        let is_kept = !entry.status().intersects(Status::WT_NEW | Status::IGNORED);
+        if let Ok(name) = entry.path()
+            && !is_kept
+        {
+            found.push(PathBuf::from(name.trim_end_matches('/')));
+        }
+    }
+    Ok(found)
 }
 
 /// Checks that the files of a checkout have not changed since they were written.

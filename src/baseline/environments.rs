@@ -8,7 +8,8 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use git2::{Status, StatusOptions};
+
+use super::checkout::not_kept;
 
 use kelvin_run::config::Config;
 use kelvin_system::git::Repository;
@@ -38,21 +39,15 @@ pub(crate) fn provide(repo: &Repository, checkout: &Path) -> anyhow::Result<()> 
         work_tree,
         checkout,
     };
-    let mut options = StatusOptions::new();
-    options.include_untracked(true).include_ignored(true);
-    let statuses = repo.statuses(Some(&mut options))?;
     let mut given = false;
-    for entry in statuses.iter() {
-        let Ok(below) = entry.path() else { continue };
-        let below = Path::new(below.trim_end_matches('/'));
+    for below in not_kept(repo)? {
         let name = below.file_name().and_then(|name| name.to_str());
         let Some(name) = name.filter(|name| NAMES.contains(name)) else {
             continue;
         };
-        let is_kept = !entry.status().intersects(Status::WT_NEW | Status::IGNORED);
-        let (here, there) = (work_tree.join(below), checkout.join(below));
+        let (here, there) = (work_tree.join(&below), checkout.join(&below));
         let has_folder = there.parent().is_some_and(Path::is_dir);
-        if is_kept || !here.is_dir() || !has_folder || there.symlink_metadata().is_ok() {
+        if !here.is_dir() || !has_folder || there.symlink_metadata().is_ok() {
             continue;
         }
         let made = match name {

@@ -32,9 +32,18 @@ pub(super) struct NewInvariant {
     pub scenarios: usize,
     /// In how many of them it does not hold, or could not be judged, in at least one run.
     pub not_held: usize,
-    /// The first of these scenarios and what is wrong there, in a clause.
+    /// The first of these scenarios; missing if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first: Option<(String, String)>,
+    pub first: Option<NotHeld>,
+}
+
+/// A scenario in which a new invariant does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(super) struct NotHeld {
+    /// The id of the scenario.
+    pub scenario: String,
+    /// What is wrong there, in a clause.
+    pub why: String,
 }
 
 /// Takes the new invariants out of what is compared; none if the change adds none, or if it edits others as well: then
@@ -114,7 +123,8 @@ fn ending(head: &ChecksSection, name: &str) -> NewInvariant {
     let not_held = of(|outcome| matches!(outcome, Outcome::Failed | Outcome::Error));
     let first = not_held.first().and_then(|id| {
         let why = page::why(head, id, &format!("checks.{name}"))?;
-        Some(((*id).clone(), why))
+        let scenario = (*id).clone();
+        Some(NotHeld { scenario, why })
     });
     NewInvariant {
         name: name.to_owned(),
@@ -128,16 +138,22 @@ fn ending(head: &ChecksSection, name: &str) -> NewInvariant {
 impl NewInvariant {
     /// What the reader of the verdict has to know; none if the invariant holds wherever it applies.
     fn warning(&self) -> Option<AlignmentWarning> {
-        let (id, why) = self.first.as_ref()?;
+        if self.not_held == 0 {
+            return None;
+        }
+        let first = self
+            .first
+            .as_ref()
+            .map(|NotHeld { scenario, why }| format!("; in `{}`: {why}", safe::line(scenario)));
         let scenarios = counted(self.scenarios, "scenario");
         let gate = if self.gate { " (a gate)" } else { "" };
         Some(AlignmentWarning {
             text: format!(
-                "the new invariant `{}`{gate} does not hold in {} of {scenarios}; in `{}`: {why}; the base was never \
-                 asked about it, so the other figures are compared without it",
+                "the new invariant `{}`{gate} does not hold in {} of {scenarios}{}; the base was never asked about it, so \
+                 the other figures are compared without it",
                 safe::line(&self.name),
                 self.not_held,
-                safe::line(id),
+                first.unwrap_or_default(),
             ),
             is_open: self.gate,
         })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::policy::{Attention, Effect, Policy};
 use super::sentence;
-use super::verdict::{Reason, ReasonCode, Verdict, Word};
+use super::verdict::{Cause, Reason, ReasonCode, Verdict, Word};
 use crate::compare::loss;
 use kelvin_record::{Metric, probe_of};
 
@@ -31,6 +31,17 @@ pub fn report_demands(policy: &Policy, metrics: &BTreeMap<String, Metric>, verdi
         }
     }
     for (word, reason) in told.into_iter().rev() {
+        // The table says of which metric the reason speaks, and shows the value that is worse than allowed.
+        let failing = reason.metric.as_ref().filter(|_| word == Word::Regression);
+        let failing = failing.and_then(|id| Some((metrics.get(id)?, verdict.metrics.get_mut(id)?)));
+        if let Some((reported, metric)) = failing {
+            metric.verdict = word;
+            metric.cause = Cause::Minimum;
+            metric.head = reported.value;
+            // Its reason is of the value over the items of both sides, and says that nothing fell.
+            let is_of_it = |one: &Reason| one.metric == reason.metric && one.effect.is_none();
+            verdict.reasons.retain(|one| !is_of_it(one));
+        }
         if reason.effect == Some(Effect::Fail) {
             verdict.passed = false;
         }

@@ -105,6 +105,11 @@ fn a_least_value_is_demanded_of_the_report_with_its_new_invariants() {
     let (_remote, project) = with_added(rules, POLITE);
     let (said, judgement) = gate(&project);
     assert_eq!(said.code, Some(3), "{}", said.stdout);
+    let composite = &judgement["metrics"]["checks.composite"];
+    assert_eq!(
+        (&composite["verdict"], &composite["head"]),
+        (&json!("regression"), &json!(0.0))
+    );
     let reasons = judgement["reasons"].as_array().expect("reasons").iter();
     let failing = reasons.filter(|reason| reason["effect"] == "fail");
     let texts: Vec<&str> = failing
