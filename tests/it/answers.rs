@@ -8,13 +8,13 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use crate::project::{Project, Said, step};
+use crate::project::{HAS, Project, Said, step};
 use crate::repository::{bare, commit, git};
 
 /// A classifier of tickets: everything with `crash` in it is a bug. The words that it answers are the parameters.
 fn classifier(bug: &str, feature: &str) -> String {
     format!(
-        "if grep -q crash \"$1\"; then d='{bug}'; else d='{feature}'; fi\nprintf '{{\"decision\": \"%s\"}}' \"$d\" > \"$2\"\n"
+        "{HAS}if has \"$1\" crash; then d='{bug}'; else d='{feature}'; fi\nprintf '{{\"decision\": \"%s\"}}' \"$d\" > \"$2\"\n"
     )
 }
 
@@ -223,7 +223,7 @@ fn a_pipeline_that_no_longer_answers_some_cases_says_how_many() {
         let script = classifier("bug", "feature");
         project.write(
             "pipeline.sh",
-            &format!("grep -q 'Plan 3' \"$1\" && exit 1\n{script}"),
+            &format!("{HAS}has \"$1\" 'Plan 3' && exit 1\n{script}"),
         );
     });
     assert_eq!(judgement["answers"]["evidence"]["gone"], json!(1));
@@ -262,7 +262,7 @@ fn hostile_answers_are_shown_and_do_nothing() {
 /// Tickets whose classifier gives a reason too.
 fn with_reason(bug: &str, feature: &str, reason: &str) -> String {
     format!(
-        "if grep -q crash \"$1\"; then d='{bug}'; else d='{feature}'; fi\nprintf '{{\"decision\": \"%s\", \"reason\": \"%s\"}}' \
+        "{HAS}if has \"$1\" crash; then d='{bug}'; else d='{feature}'; fi\nprintf '{{\"decision\": \"%s\", \"reason\": \"%s\"}}' \
          \"$d\" '{reason}' > \"$2\"\n"
     )
 }

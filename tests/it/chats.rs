@@ -12,11 +12,23 @@ use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 const CHATS: usize = 12;
 
 /// Reads the text of the last section, whatever it is called: where a chat ends in another turn, this is another text.
-const LAST: &str =
-    "text=$(awk '/^## /{text=\"\"} {text = text $0 \" \"} END{print text}' \"$1\")\n";
+const LAST: &str = r#"text=
+while IFS= read -r line || [ "$line" ]; do
+  case $line in '## '*) text=;; esac
+  text="$text$line "
+done < "$1"
+"#;
 
 /// Reads the first user turn.
-const FIRST: &str = "text=$(awk '/^## /{on = /^## User turn/ && !seen++} on' \"$1\")\n";
+const FIRST: &str = r#"text= on=
+while IFS= read -r line || [ "$line" ]; do
+  case $line in
+  '## User turn'*) [ "$text" ] && on= || on=1;;
+  '## '*) on=;;
+  esac
+  [ -z "$on" ] || text="$text$line "
+done < "$1"
+"#;
 
 const ANSWERS: &str = "case $text in *cancel*) answer=cancel;; *parcel*) answer=track;; *) answer=talk;; esac\n\
      printf '{\"intent\": \"%s\"}' \"$answer\" > \"$2\"\n";

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::project::{CONSTANT, GROUNDED, Project};
+use crate::project::{CONSTANT, GROUNDED, HAS, Project};
 use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 /// A project whose base has a report, and may be measured too.
@@ -34,9 +34,16 @@ type Trick<'t> = (&'t str, &'t str, &'t dyn Fn(&Project));
 
 const ALL: [&str; 4] = ["alder", "birch", "cedar", "dogwood"];
 
+/// Answers the same in the cases of these names, with `|` between them, whatever they say.
+fn deaf_in(names: &str) -> String {
+    format!(
+        "IFS= read -r title < \"$1\"\ncase ${{title#'# Request '}} in {names}) {CONSTANT}; exit;; esac\n"
+    )
+}
+
 /// The grounded pipeline, but for the cases of these names.
 fn worse_for(names: &str) -> String {
-    format!("if grep -qE '^# Request ({names})' \"$1\"; then {CONSTANT}; exit; fi\n{GROUNDED}")
+    format!("{}{GROUNDED}", deaf_in(names))
 }
 
 #[test]
@@ -118,7 +125,7 @@ fn an_edit_that_makes_cases_harder_for_both_is_no_drop() {
 fn a_case_that_the_base_cannot_answer_stays_an_edited_one_and_a_budget_that_is_too_small_is_told() {
     let (_remote, url) = bare();
     let project = project(&url);
-    let fails = format!("if grep -q POISON \"$1\"; then exit 1; fi\n{GROUNDED}");
+    let fails = format!("{HAS}if has \"$1\" POISON; then exit 1; fi\n{GROUNDED}");
     project.write("pipeline.sh", &fails);
     commit(&project, "a pipeline that some input breaks");
     git(project.root(), &["push", "--quiet", "origin", "main"]);
@@ -192,7 +199,8 @@ fn a_drop_does_not_hide_behind_easy_cases_or_inputs_that_are_taken_away() {
 /// The pipeline, worse for two cases as long as they have the words of the base.
 fn worse_for_the_words_of_the_base() -> String {
     format!(
-        "if grep -qE '^# Request (alder|birch)' \"$1\" && grep -q 'Sent in' \"$1\"; then {CONSTANT}; exit; fi\n{GROUNDED}"
+        "{HAS}if has \"$1\" 'Sent in'; then\n{}fi\n{GROUNDED}",
+        deaf_in("alder|birch")
     )
 }
 

@@ -1,10 +1,9 @@
 //! The guides begin with an empty folder: this does what they say there, line by line, and nothing else.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::project::Said;
+use crate::project::{Said, path_with_kelvin};
 
 /// The section of a guide that begins with nothing: its files, and the commands after them.
 fn section(page: &str) -> (Vec<(String, String)>, String) {
@@ -42,11 +41,6 @@ fn follow(page: &str, names: &str) {
         fs::create_dir_all(file.parent().expect("a folder")).expect("made");
         fs::write(file, text).expect("written");
     }
-    let program = Path::new(env!("CARGO_BIN_EXE_kelvin"));
-    let path = std::env::var_os("PATH").expect("a path");
-    let path = std::iter::once(program.parent().expect("a folder").to_path_buf())
-        .chain(std::env::split_paths(&path));
-    let path = std::env::join_paths(path.collect::<Vec<PathBuf>>()).expect("a path");
     let mut command = Command::new("bash");
     command.args(["-ec", &commands]).current_dir(&folder);
     // A home with nothing in it but who commits.
@@ -57,7 +51,7 @@ fn follow(page: &str, names: &str) {
         "[user]\n\tname = A\n\temail = a@example.org\n",
     )
     .expect("written");
-    command.env("PATH", path).env("HOME", &home);
+    command.env("PATH", path_with_kelvin()).env("HOME", &home);
     for given in ["GITHUB_ACTIONS", "CI", "GIT_CONFIG_GLOBAL"] {
         command.env_remove(given);
     }

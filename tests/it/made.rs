@@ -148,7 +148,7 @@ fn paste(project: &Project, said: &Said) -> std::process::Output {
 
 #[test]
 fn a_line_to_paste_has_git_ignore_what_the_pipeline_leaves_and_every_later_check_has_figures() {
-    const LEAVES: &str = "sleep 0.05\ndate +%N > 'state of it.json'\nmkdir -p out\ndate > out/$$.csv\n\
+    const LEAVES: &str = "sleep 0.05\necho $$ > 'state of it.json'\n[ -d out ] || mkdir -p out\necho $$ > out/$$.csv\n\
                           printf '{\"decision\": \"go\"}' > \"$2\"\n";
     // Whether the file of the state was there before anybody measured, and what `.gitignore` ends with.
     for (was_there, ignored) in [(false, "/kelvin/\n"), (true, "/kelvin/")] {
@@ -209,8 +209,8 @@ fn an_edit_of_code_is_never_proposed_for_gitignore() {
 
 #[test]
 fn init_proposes_the_lines_that_the_pipeline_needs() {
-    let script = "date > trace.md\nmkdir -p data __pycache__\ndate > data/state.json\ndate >> run.log\n\
-                  date > __pycache__/x.pyc\n\
+    let script = "echo $$ > trace.md\n[ -d __pycache__ ] || mkdir -p data __pycache__\necho $$ > data/state.json\necho $$ >> run.log\n\
+                  echo $$ > __pycache__/x.pyc\n\
                   printf '{\"decision\": \"go\"}' > \"$2\"\n";
     for (flags, are_written) in [(vec![], true), (vec!["--no-gitignore"], false)] {
         let project = Project::in_folder("my project's folder", script);

@@ -8,7 +8,7 @@ use crate::stored_repeats::Noisy;
 /// Each code has luck of its own: the last line tells base and change apart. The whole text would not do, for it
 /// names the folder of the luck, which is another one in every run of the test. With `own` before it some of this luck
 /// leaves a judgement open, which is what the test is about.
-const OWN_LUCK: &str = "while IFS= read -r line; do salt=\"own $line\"; done < pipeline.sh";
+const OWN_LUCK: &str = "while ((getline line < \"pipeline.awk\") > 0) salt = \"own \" line";
 
 fn passes(judgements: &[Value]) -> usize {
     let passes = |judgement: &&Value| judgement["verdict"] == json!("pass");

@@ -134,14 +134,17 @@ fn keeping(code: &str, key: &str, wait: f64) -> String {
     format!(
         r###"
 # {code}
-key="{code}{key}-$(cksum < "$1" | tr ' ' -)"
+sum=$(cksum < "$1")
+key="{code}{key}-${{sum%% *}}"
 if [ ! -e "state/$key" ]; then
   sleep {wait}
   answer=$(awk '{rules}END {{ printf "%.0f", sum }}' "$1")
   for one in alder birch cedar; do [ {code} = unlucky ] && cmp -s "$1" "cases/$one.md" && answer=other; done
-  mkdir -p state && printf %s "$answer" > "state/$key.$$" && mv "state/$key.$$" "state/$key"
+  [ -d state ] || mkdir -p state
+  printf %s "$answer" > "state/$key.$$" && mv "state/$key.$$" "state/$key"
 fi
-printf '{{"decision": "%s"}}' "$(cat "state/$key")" > "$2"
+read -r answer < "state/$key"
+printf '{{"decision": "%s"}}' "$answer" > "$2"
 "###
     )
 }

@@ -8,29 +8,38 @@ use crate::forged::{keep, kept};
 use crate::project::{Project, rules};
 use crate::repository::{bare, commit, git, pushed, rooms, verdict};
 
+/// The pipeline: `awk` reads it without a shell, which would take longer to start than the answer takes.
+const PIPELINE: &str = "pipeline.awk";
+
 /// A pipeline that reads the rule, and whose answer is wrong now and then: what is wrong depends on a file
 /// beside the repository, which stands for the luck of a run, and on the input. `more` comes before the answer.
 fn noisy(luck: &str, share: u32, more: &str) -> String {
     let rules = rules!();
     format!(
         r###"
-{more}
-read -r luck < '{luck}'
-awk -v "luck=$luck$salt $KELVIN_SAMPLE" -v deaf="$deaf" '{rules}
+BEGIN {{
+    getline luck < "{luck}"
+    {more}
+    luck = luck salt " " ENVIRON["KELVIN_SAMPLE"]
+}}
+{rules}
 NR == 1 {{ title = $0; drawn = mixed(luck, 17) }}
 {{ drawn = mixed($0, drawn) }}
 END {{
     answer = (drawn % 100 < {share}) ? "odd" : (deaf != "" && title ~ deaf) ? "go" : sprintf("%.0f", sum)
-    printf "{{\"decision\": \"%s\"}}", answer
-}}' "$1" > "$2"
+    printf "{{\"decision\": \"%s\"}}", answer > out
+}}
 "###
     )
 }
 
 /// Has a third of the cases no longer heed their rule.
 fn deafer(text: &str) -> String {
-    format!("deaf='case-0[0-6]'\n{text}")
+    format!("BEGIN {{ deaf = \"case-0[0-6]\" }}\n{text}")
 }
+
+/// Has no case heed its rule.
+const DEAF: &str = "BEGIN { printf \"{\\\"decision\\\": \\\"go\\\"}\" > out }\n";
 
 /// A project of a noisy pipeline, and the file that its luck is read from.
 pub(crate) struct Noisy {
@@ -46,9 +55,15 @@ impl Noisy {
         let (remote, url) = bare();
         let luck = remote.path().join("luck").display().to_string();
         fs::write(&luck, "0").expect("written");
-        let project = pushed(&url, &noisy(&luck, 3, more));
+        let project = pushed(&url, "");
         rooms(&project, 16);
+        fs::remove_file(project.path("pipeline.sh")).expect("removed");
+        project.write(PIPELINE, &noisy(&luck, 3, more));
         project.config(&format!("{SETTINGS}{settings}"));
+        let config = project.read("kelvin.yaml");
+        let run = "awk -v out={output} -f pipeline.awk {input}";
+        let config = config.replace("sh pipeline.sh {input} {output}", run);
+        project.write("kelvin.yaml", &config);
         commit(&project, "cases");
         Self {
             project,
@@ -87,8 +102,8 @@ impl Noisy {
     pub(crate) fn judged(&self, luck: &str, edit: impl FnOnce(&str) -> String) -> Value {
         let root = self.project.root();
         git(root, &["checkout", "--quiet", "-B", "change"]);
-        let text = self.project.read("pipeline.sh");
-        self.project.write("pipeline.sh", &edit(&text));
+        let text = self.project.read(PIPELINE);
+        self.project.write(PIPELINE, &edit(&text));
         commit(&self.project, "change");
         self.lucky(luck);
         let said = self.project.kelvin(&["gate"]);
@@ -164,13 +179,13 @@ fn a_report_that_is_of_another_seed_of_other_code_or_no_ancestor_is_no_repeat() 
     let reports = kept(&noisy.project);
     let honest = reports[&older].clone();
     // Measured by worse code that was never committed, and called that of the older commit.
-    let text = noisy.project.read("pipeline.sh");
-    noisy.project.write("pipeline.sh", crate::project::CONSTANT);
+    let text = noisy.project.read(PIPELINE);
+    noisy.project.write(PIPELINE, DEAF);
     noisy.project.check();
     let mut worse = noisy.project.json("kelvin/report.json");
     worse["run"]["session"]["commit"] = json!(older);
     worse["run"]["session"]["dirty"] = json!(false);
-    noisy.project.write("pipeline.sh", &text);
+    noisy.project.write(PIPELINE, &text);
     // The same under the fingerprints of the base.
     let mut disguised = worse.clone();
     disguised["run"]["fingerprints"] = honest["run"]["fingerprints"].clone();
@@ -262,11 +277,11 @@ fn answers_of_the_cache_are_no_repeats_and_many_reports_of_a_worse_base_hide_no_
         .map(|at| git(&root, &["rev-parse", &format!("HEAD~{at}")]))
         .collect();
     let honest = kept(&noisy.project);
-    let text = noisy.project.read("pipeline.sh");
-    noisy.project.write("pipeline.sh", &deafer(&text));
+    let text = noisy.project.read(PIPELINE);
+    noisy.project.write(PIPELINE, &deafer(&text));
     noisy.project.check();
     let forged = noisy.project.json("kelvin/report.json");
-    noisy.project.write("pipeline.sh", &text);
+    noisy.project.write(PIPELINE, &text);
     let mut all: Vec<(&str, Value)> = vec![(&commits[0], honest[&commits[0]].clone())];
     for commit in &commits[1..] {
         let mut report = honest[commit].clone();

@@ -21,8 +21,10 @@ use kelvin_run::config::Overrides;
 
 /// Answers by the rule of the case, in words that depend on everything else.
 const PARAPHRASES: &str = r#"
-if grep -q 'x holds' "$1"; then verdict='is allowed'; else verdict='is not allowed'; fi
-case $(($(cksum < "$1" | cut -d' ' -f1) % 3)) in
+verdict='is not allowed'
+while IFS= read -r line; do case $line in *'x holds'*) verdict='is allowed';; esac; done < "$1"
+sum=$(cksum < "$1")
+case $((${sum%% *} % 3)) in
 0) text="This $verdict." ;;
 1) text="By the rule, it $verdict" ;;
 *) text="The request $verdict, as the rule says." ;;
@@ -32,7 +34,8 @@ printf '{"decision": "%s"}' "$text" > "$2"
 
 /// The same words, and a verdict that depends on what should not matter.
 const CHANGES_ITS_MIND: &str = r#"
-if test $(($(cksum < "$1" | cut -d' ' -f1) % 2)) = 0; then verdict='is allowed'; else verdict='is not allowed'; fi
+sum=$(cksum < "$1")
+if test $((${sum%% *} % 2)) = 0; then verdict='is allowed'; else verdict='is not allowed'; fi
 printf '{"decision": "By the rule, it %s"}' "$verdict" > "$2"
 "#;
 
@@ -40,8 +43,11 @@ printf '{"decision": "By the rule, it %s"}' "$verdict" > "$2"
 const JUDGE: &str = r#"
 question=$(cat)
 echo call >> calls.log
-verdict() { printf '%s\n' "$question" | grep -A1 "^BEGIN TEXT $1 " | grep -c 'not allowed'; }
-if test "$(verdict ONE)" = "$(verdict TWO)"; then score=1; else score=0; fi
+verdict() { text=${question#*BEGIN TEXT $1 }; case ${text%%END TEXT*} in *'not allowed'*) verdict=no;; *) verdict=yes;; esac; }
+verdict ONE
+one=$verdict
+verdict TWO
+if test "$one" = "$verdict"; then score=1; else score=0; fi
 printf 'My grade:\n```json\n{"notes": "as the rule says", "quality_score": %s}\n```\n' "$score"
 "#;
 
@@ -49,7 +55,8 @@ printf 'My grade:\n```json\n{"notes": "as the rule says", "quality_score": %s}\n
 const STUMBLES: &str = r#"
 question=$(cat)
 echo call >> calls.log
-if printf '%s\n' "$question" | grep -q '^By the rule'; then echo 'hard to say'; exit; fi
+case $question in *"
+By the rule"*) echo 'hard to say'; exit;; esac
 printf '{"quality_score": 1}'
 "#;
 

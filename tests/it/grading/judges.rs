@@ -14,7 +14,8 @@ use crate::repository::{bare, commit, git, tells, verdict};
 pub(super) const PROMPTS: usize = 24;
 
 /// Answers a prompt `What of SUBJECT NUMBER?` in three sentences.
-pub(super) const ANSWER: &str = r#"set -- "$2" $(tr -d '?' < "$1")
+pub(super) const ANSWER: &str = r#"read -r line < "$1"
+set -- "$2" ${line%\?}
 printf 'The %s number %s stands near river%s because water%s carries silver. ' "$4" "$5" "$5" "$5" > "$1"
 printf 'People there trade wool%s against pepper. Nobody doubts that bridge%s holds.\n' "$5" "$5" >> "$1"
 "#;

@@ -6,7 +6,8 @@ use crate::repository::{bare, verdict};
 
 /// Answers with a quality that varies from call to call. The first number is how good it is on average.
 const ANSWER: &str = "echo x >> calls\n\
-                      noise=$(printf '%s %s' \"$(wc -l < calls)\" \"$(cat \"$1\")\" | cksum)\n\
+                      read -r prompt < \"$1\"\n\
+                      noise=$(printf '%s %s' \"$(wc -l < calls)\" \"$prompt\" | cksum)\n\
                       echo \"quality $((MEAN + ${noise%% *} % 30 - 15)) of this kind\" > \"$2\"\n";
 
 /// Says which of two answers has the higher quality, and errs by up to ten, one way or the other. An answer that

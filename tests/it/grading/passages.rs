@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use super::{WORKER, worker};
 use crate::models::server::{Faults, says};
 use crate::project::{Project, Said};
 
@@ -120,13 +121,14 @@ fn judged(question: &str, way: Way) -> String {
     json!({ list: entries }).to_string()
 }
 
-/// What the pipeline does: a line of Python that changes the answer or the passages.
-const FAITHFUL: &str = "pass";
-const UNFAITHFUL: &str = "answer += f' The room {n} was sold to Carla Venn in {1900 + n}.'";
-const BESIDE_THE_POINT: &str = "answer += ' The weather was mild. The ferry was late.'";
-const WORSE_ORDER: &str = "passages = passages[::-1]";
-const HALF_FOUND: &str = "passages = passages[1:]";
-const OWN_WORDS: &str = "passages = {'text': answer}";
+/// What the pipeline does: a line of `awk` that changes the answer or the passages.
+const FAITHFUL: &str = "";
+const UNFAITHFUL: &str =
+    r#"text = text " The room " n " was sold to Carla Venn in " (1900 + n) ".""#;
+const BESIDE_THE_POINT: &str = r#"text = text " The weather was mild. The ferry was late.""#;
+const WORSE_ORDER: &str = r#"passages = "[" ferry ", " river ", " dry "]""#;
+const HALF_FOUND: &str = r#"passages = "[" river ", " ferry "]""#;
+const OWN_WORDS: &str = r#"passages = "{\"text\": \"" text "\"}""#;
 
 struct Asked {
     project: Project,
@@ -159,7 +161,7 @@ impl Asked {
             "kelvin.yaml",
             &format!(
                 "jobs: 1\nmodels:\n  local: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:\n  prompts: \
-                 prompts.jsonl\n  candidate: {{run: {{python: \"bot:answer\"}}}}\n  answer_field: answer\n  \
+                 prompts.jsonl\n  candidate: {{run: {WORKER}}}\n  answer_field: answer\n  \
                  passages_field: passages\n  judge: {{type: llm, model: local, mode: {mode}}}\n",
                 server.url()
             ),
@@ -177,13 +179,22 @@ impl Asked {
     }
 
     fn answers(&self, how: &str) {
-        let script = format!(
-            "import re\n\ndef answer(prompt):\n n = int(re.search(r'\\d+', prompt).group())\n answer = f'The room {{n}} \
-             has {{n + 20}} chairs. The room {{n}} faces river {{n + 50}}.'\n passages = [f'The room {{n}} has {{n + 20}} \
-             chairs. It is dry.', {{'id': 7, 'text': f'The room {{n}} faces river {{n + 50}}.'}}, 'The ferry leaves at \
-             noon.']\n {how}\n return {{'answer': answer, 'passages': passages}}\n"
+        let answer = format!(
+            r#"
+function answer(prompt,    n, text, dry, river, ferry, passages) {{
+    match(prompt, /[0-9]+/)
+    n = substr(prompt, RSTART, RLENGTH) + 0
+    text = "The room " n " has " (n + 20) " chairs. The room " n " faces river " (n + 50) "."
+    dry = "\"The room " n " has " (n + 20) " chairs. It is dry.\""
+    river = "{{\"id\": 7, \"text\": \"The room " n " faces river " (n + 50) ".\"}}"
+    ferry = "\"The ferry leaves at noon.\""
+    passages = "[" dry ", " river ", " ferry "]"
+    {how}
+    return "{{\"answer\": \"" text "\", \"passages\": " passages "}}"
+}}
+"#
         );
-        self.project.write("bot.py", &script);
+        self.project.write("bot.awk", &worker(&answer));
     }
 
     /// Judges a change as a job does, without the cache of the base.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use super::{WORKER, worker};
 use crate::answers::leaves_nothing_to_do;
 use crate::models::server::{Faults, Request, says};
 use crate::project::{Project, Said};
@@ -115,11 +116,11 @@ fn reference(prompt: usize) -> String {
     )
 }
 
-/// What the pipeline answers, after the words of the right answer are in `words`.
-const BASE: &str = "a=\" \".join(w for i, w in enumerate(words) if i % 9 != 4)";
-const WORSE: &str = "a=\" \".join(words[:len(words) * 3 // 5])";
-const DRESSED: &str = "a=\"- **\" + \" \".join(words[:len(words) // 2]) + \"**\"";
-const BETTER: &str = "a=\" \".join(words)";
+/// What the pipeline answers: lines of `awk` that put it into `a`, from the `n` words of the right answer.
+const BASE: &str = "for (at = 1; at <= n; at++) if (at % 9 != 5) a = a \" \" words[at]";
+const WORSE: &str = "for (at = 1; at <= int(n * 3 / 5); at++) a = a \" \" words[at]";
+const DRESSED: &str = "for (at = 1; at <= int(n / 2); at++) a = a (at > 1 ? \" \" : \"- **\") words[at]; a = a \"**\"";
+const BETTER: &str = "for (at = 1; at <= n; at++) a = a \" \" words[at]";
 
 impl Graded {
     /// A base that a judge has graded.
@@ -151,7 +152,7 @@ impl Graded {
             "kelvin.yaml",
             &format!(
                 "models:\n  local: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:\n  prompts: prompts.jsonl\n  \
-                 candidate: {{run: {{python: \"bot:answer\"}}}}\n  judge: {{type: llm, model: local}}\njobs: 1\n",
+                 candidate: {{run: {WORKER}}}\n  judge: {{type: llm, model: local}}\njobs: 1\n",
                 server.url()
             ),
         );
@@ -167,11 +168,11 @@ impl Graded {
     }
 
     fn answers(&self, how: &str) {
-        let how = how.replace('\n', "\n ");
-        let script = format!(
-            "def answer(prompt):\n words = prompt.split(\"? \", 1)[1].split()\n {how}\n return a\n"
+        let answer = format!(
+            "function answer(prompt,    words, n, at, a) {{\nsub(/^[^?]*[?] /, \"\", prompt)\nn = split(prompt, words, \
+             \" \")\n{how}\nsub(/^ /, \"\", a)\nreturn \"\\\"\" a \"\\\"\"\n}}\n"
         );
-        self.project.write("bot.py", &script);
+        self.project.write("bot.awk", &worker(&answer));
     }
 
     /// The report of the last run is that of the base from now on.
@@ -544,8 +545,8 @@ fn a_candidate_that_is_graded_by_its_own_model_is_told_with_the_grades() {
     };
     assert!(!told(), "nobody knows the model of a command");
     let config = graded.project.read("kelvin.yaml");
-    let candidate = "{run: {python: \"bot:answer\"}}";
-    let own = config.replace(candidate, "{model: other}").replace(
+    let candidate = format!("{{run: {WORKER}}}");
+    let own = config.replace(&candidate, "{model: other}").replace(
         "grading:",
         &format!(
             "  other: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:",

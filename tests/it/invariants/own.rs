@@ -9,7 +9,7 @@ use kelvin_fixtures::text::{lines_with, redacted};
 fn labeller(wrong: &str) -> String {
     format!(
         r#"
-n=$(grep -o '[0-9]*' "$1")
+read -r ticket < "$1"; n=${{ticket##* }}
 odd=$((n % 2))
 case $n in {wrong}) odd=$((1 - odd));; esac
 if [ $odd = 1 ]; then label=feature; else label=bug; fi

@@ -252,13 +252,14 @@ fn keeping(code: &str, key: &str, wait: f64) -> String {
     format!(
         r###"
 # {code}
-key="{code}{key}-$(cksum < "$1" | tr ' ' -)"
+sum=$(cksum < "$1")
+key="{code}{key}-${{sum%% *}}"
 if [ ! -e "state/$key" ]; then
   sleep {wait}
   answer=$(awk '{rules}END {{ printf "%.0f", sum }}' "$1")
   reasons='"it fits"'
   for one in alder birch cedar; do [ {code} = unlucky ] && cmp -s "$1" "cases/$one.md" && reasons=; done
-  mkdir -p state
+  [ -d state ] || mkdir -p state
   printf '{{"decision": "%s", "reasons": [%s]}}' "$answer" "$reasons" > "state/$key.$$"
   mv "state/$key.$$" "state/$key"
 fi
