@@ -27,6 +27,11 @@ struct Places<'a> {
     checkout: &'a Path,
 }
 
+/// Whether an environment stands in a folder.
+pub(super) fn stand_in(folder: &Path) -> bool {
+    NAMES.iter().any(|name| folder.join(name).is_dir())
+}
+
 /// Gives a checkout the environments that stand in the work tree. Those that the commit has itself stay. An environment
 /// with a file that git keeps is left out: the change may have written it.
 ///

@@ -14,6 +14,7 @@ use crate::baseline::{CheckoutForm, CommitFiles, Hint, Login, environments};
 use crate::registry::Registry;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_gate::report::Report;
+use kelvin_page::safe;
 use kelvin_record::WantedRepeats;
 use kelvin_record::{SectionKind, Shard};
 use kelvin_run::Observer;
@@ -59,10 +60,61 @@ pub(super) fn commit(
         no_cache: config.cache.is_none(),
         ..Overrides::default()
     };
-    with(config, what, how, Vec::new(), observer, |stage| {
+    let (repo, commit) = what.commit;
+    let mut report = with(config, what, how, Vec::new(), observer, |stage| {
         stage.measure(&|_| true)?;
         Ok(stage.report())
+    })?;
+    if let Some(lists) = edited_lists(config, repo, commit)? {
+        let text = format!(
+            "the base was run with the packages of the change, since the change edits {lists}: what other versions of \
+             packages do to the answers was not looked at. A stored report of the base tells it (`kelvin baseline save` on \
+             the base branch)"
+        );
+        report
+            .notices
+            .push(Notice::new(Code::own(OTHER_PACKAGES), text));
+    }
+    Ok(report)
+}
+
+/// The most characters of the path of a list.
+const LONGEST: usize = 80;
+
+/// The code of the notice of a base that was run with the packages of the change.
+pub(super) const OTHER_PACKAGES: &str = "other_packages";
+
+/// The lists of packages that the change edits, in words; none if it edits none.
+///
+/// # Errors
+///
+/// Fails if the commit or the work tree cannot be read.
+fn edited_lists(config: &Config, repo: &Repository, commit: Oid) -> anyhow::Result<Option<String>> {
+    let lists = baseline::edited_lists(repo, commit, &config.root)?;
+    let shown = |list: &PathBuf| safe::code_name(&list.display().to_string(), LONGEST);
+    Ok(match &*lists {
+        [] => None,
+        [only] => Some(shown(only)),
+        [first, second] => Some(format!("{} and {}", shown(first), shown(second))),
+        [first, rest @ ..] => Some(format!("{} and {} other lists", shown(first), rest.len())),
     })
+}
+
+/// Why the code of a base with a stored report is not run beside the change: its packages are not those of the change. None
+/// if they are.
+///
+/// # Errors
+///
+/// Fails if the commit or the work tree cannot be read.
+pub(super) fn has_other_packages(config: &Config, commit: Oid) -> anyhow::Result<Option<String>> {
+    let repo = baseline::open(&config.root)?;
+    let lists = edited_lists(config, &repo, commit)?;
+    Ok(lists.map(|lists| {
+        format!(
+            "the code of the base was not run beside the change, since the change edits {lists}: it would run with the \
+             packages of the change. Its stored answers count"
+        )
+    }))
 }
 
 /// Measures some items of the head with the code of a commit, `repeats` times each, so that both versions of the code

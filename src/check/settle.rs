@@ -381,7 +381,12 @@ fn weigh(
     let edited_texts = as_it_was::edited_texts(config, base, &head);
     let mut told = what_differs(base, &head, &left_out);
     told.told.extend(side.differences(config));
-    let base_at = commit_that_runs_again(config, provenance, side)?;
+    let mut base_at = commit_that_runs_again(config, provenance, side)?;
+    let mut packages_differ = None;
+    if let Some(commit) = base_at.filter(|_| provenance.source != Source::Compute) {
+        packages_differ = compute::has_other_packages(config, commit)?;
+        base_at = base_at.filter(|_| packages_differ.is_none());
+    }
     let sides = 1 + usize::from(base_at.is_some());
     let mut allowance = Allowance::of(config, &head, sides);
 
@@ -468,8 +473,17 @@ fn weigh(
     verdict.warn_of_alignment(&aligned.comparisons, &policy);
     why::explain_reasons(&head, &mut verdict);
     let unchecked = claims::unchecked_base(provenance, base, &head);
-    if let Some(why) = base_fails {
-        warn_of_a_base_that_fails(&mut verdict, &why);
+    let had_packages_of_the_change = base
+        .notices
+        .iter()
+        .find(|notice| notice.code == Code::own(compute::OTHER_PACKAGES))
+        .map(|notice| notice.text.clone());
+    for why in base_fails.into_iter().chain(had_packages_of_the_change) {
+        warn_of_the_base(&mut verdict, &why);
+    }
+    if let Some(why) = packages_differ {
+        let reason = why::reason(ReasonCode::BaseNotChecked, None, &why);
+        verdict.reasons.push(reason);
     }
     say_first(&mut verdict, left_out, unchecked);
     answers::add_hits(&mut verdict, (base, &head));
@@ -601,9 +615,9 @@ fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Rea
     reasons.splice(at..at, told);
 }
 
-/// Puts first that the code of the base could not be run beside the change. A pass would rest on fewer runs than the
-/// configuration asks for.
-fn warn_of_a_base_that_fails(verdict: &mut Verdict, why: &str) {
+/// Puts first that the code of the base could not be run as it was: not at all beside the change, or with the packages of the
+/// change. A pass would rest on less than the configuration asks for.
+fn warn_of_the_base(verdict: &mut Verdict, why: &str) {
     if verdict.verdict == Word::Pass {
         verdict.verdict = Word::Inconclusive;
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -44,7 +44,8 @@ fn repository(settings: &str) -> (tempfile::TempDir, Project) {
 }
 
 /// Makes an environment of Python with the package that the search needs, and with the search itself, installed in place.
-fn environment(folder: &Path, project: &Project) {
+/// Returns the folder of the packages.
+fn environment(folder: &Path, project: &Project) -> PathBuf {
     let about =
         "import sys; print(sys.base_prefix, f'python{sys.version_info[0]}.{sys.version_info[1]}')";
     let about = Command::new("python3").args(["-c", about]).output();
@@ -62,6 +63,7 @@ fn environment(folder: &Path, project: &Project) {
     fs::write(packages.join("installed.py"), "").expect("written");
     let place = format!("{}\n", project.path("src").display());
     fs::write(packages.join("__editable__.shop-0.1.0.pth"), place).expect("written");
+    packages
 }
 
 fn lose(project: &Project) {
@@ -93,6 +95,44 @@ fn the_base_runs_with_the_environment_of_the_project_and_with_its_own_code() {
         assert_eq!(found(&judgement, "base"), json!(1.0), "{}", said.stdout);
         assert_eq!(found(&judgement, "head"), json!(0.0), "{}", said.stdout);
         assert!(!tells(&judgement, "base_not_checked"), "{}", said.stdout);
+    }
+}
+
+#[test]
+fn a_change_of_a_package_is_not_held_against_a_base_that_has_the_same_package() {
+    for stored in [true, false] {
+        let (_remote, project) = repository("baseline: {compute: true}\n");
+        let packages = environment(&project.path(".venv"), &project);
+        let install = |version: &str, code: &str| {
+            let list = format!("installed=={version}\n");
+            project.write("requirements.txt", &list);
+            fs::write(packages.join("installed.py"), code).expect("written");
+        };
+        let search = SEARCH.replace("return found", "return installed.best(found)");
+        project.write("src/shop/find.py", &search);
+        install("1.0", "def best(found):\n    return found\n");
+        commit(&project, "a package");
+        git(project.root(), &["push", "--quiet", "origin", "main"]);
+        if stored {
+            save(&project);
+        }
+        git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+        install("2.0", "def best(found):\n    return found[1:]\n");
+        commit(&project, "upgrade");
+        let said = project.kelvin(&["gate"]);
+        let judgement = verdict(&project, &said);
+        let all = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(found(&judgement, "head"), json!(0.0), "{all}");
+        assert!(tells(&judgement, "base_not_checked"), "{all}");
+        assert!(all.contains("the change edits `requirements.txt`"), "{all}");
+        if stored {
+            assert_eq!(judgement["verdict"], "regression", "{all}");
+            assert_eq!(found(&judgement, "base"), json!(1.0), "{all}");
+        } else {
+            // Nothing tells what the base answered, and that is no pass.
+            assert_eq!(judgement["verdict"], "inconclusive", "{all}");
+            assert_eq!(judgement["passed"], json!(true), "{all}");
+        }
     }
 }
 

@@ -1,0 +1,233 @@
+//! The lists of packages that a change edits. The packages are installed for the change, so the code of its base would run
+//! with those of the change too, and what another version of a package does to the answers would be on both sides.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::{Map, Value};
+
+use kelvin_system::git::{Oid, Repository};
+use kelvin_system::pipeline;
+
+use super::environments;
+use super::{Remote, tree};
+
+/// The lists of Python and Node. Cargo, Go and their like build a checkout by the list in it.
+const LISTS: [&str; 16] = [
+    "Pipfile",
+    "Pipfile.lock",
+    "bun.lock",
+    "bun.lockb",
+    "conda-lock.yml",
+    "environment.yaml",
+    "environment.yml",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "pdm.lock",
+    "pixi.lock",
+    "pnpm-lock.yaml",
+    "poetry.lock",
+    "requirements.lock",
+    "uv.lock",
+    "yarn.lock",
+];
+/// Lists whose names have several forms: `requirements-dev.txt`.
+const FORMS: [(&str, &str); 3] = [
+    ("requirements", ".txt"),
+    ("requirements", ".in"),
+    ("constraints", ".txt"),
+];
+/// Files that say more than which packages there are. They count only without a list beside them, and only by their parts
+/// about packages.
+const OF_NODE: &str = "package.json";
+const OF_PYTHON: &str = "pyproject.toml";
+/// The parts of `package.json` about packages.
+const PARTS_OF_NODE: [&str; 5] = [
+    "dependencies",
+    "devDependencies",
+    "optionalDependencies",
+    "overrides",
+    "resolutions",
+];
+/// The sections of `pyproject.toml` about packages, with all below them.
+const SECTIONS_OF_PYTHON: [&str; 6] = [
+    "build-system",
+    "dependency-groups",
+    "project",
+    "tool.pdm",
+    "tool.poetry",
+    "tool.uv",
+];
+/// The keys in these sections that say nothing of packages.
+const KEYS_OF_NO_PACKAGE: [&str; 9] = [
+    "authors",
+    "classifiers",
+    "description",
+    "keywords",
+    "license",
+    "maintainers",
+    "name",
+    "readme",
+    "version",
+];
+
+/// The lists of packages that the work tree has otherwise than a commit, relative to the top of the repository: those in the
+/// folder of the configuration, above it, and beside an environment; those of `pip` below it too, since `requirements/`
+/// may hold them.
+///
+/// # Errors
+///
+/// Fails if the commit or the work tree cannot be read.
+pub(crate) fn edited_lists(
+    repo: &Repository,
+    base: Oid,
+    root: &Path,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let remote = Remote::of(repo);
+    let tree = tree::tree_of_commit(&remote, base)?;
+    let against = pipeline::against(root, &tree).context("failed to read the base")?;
+    let against = against.context("the files of the repository cannot be listed")?;
+    let root = root.canonicalize()?;
+    let top = against.top.canonicalize()?;
+    let below = root.strip_prefix(&top).unwrap_or(Path::new(""));
+    let has_list = |folder: &Path| {
+        let mut files = against.files.iter();
+        files.any(|file| file.parent() == Some(folder) && is_list(file))
+    };
+    let is_near = |file: &Path| {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        below.starts_with(folder)
+            || environments::stand_in(&top.join(folder))
+            || is_of_pip(file) && folder.starts_with(below)
+    };
+    let mut edited = Vec::new();
+    for file in against.changed.iter().filter(|file| is_near(file)) {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let name = file.file_name().and_then(OsStr::to_str);
+        let parts: Option<fn(&str) -> Value> = match name {
+            Some(OF_NODE) => Some(of_node),
+            Some(OF_PYTHON) => Some(of_python),
+            _ => None,
+        };
+        let is_edited = match parts {
+            _ if is_list(file) => true,
+            Some(parts) if !has_list(folder) => {
+                let before = match tree.get_path(file) {
+                    Ok(entry) => tree::blob(&remote, entry.id())?,
+                    Err(_) => Vec::new(),
+                };
+                let now = fs::read(top.join(file)).unwrap_or_default();
+                parts(&String::from_utf8_lossy(&before)) != parts(&String::from_utf8_lossy(&now))
+            }
+            _ => false,
+        };
+        if is_edited {
+            edited.push(file.clone());
+        }
+    }
+    Ok(edited)
+}
+
+fn is_list(file: &Path) -> bool {
+    let name = file.file_name().and_then(OsStr::to_str);
+    name.is_some_and(|name| LISTS.contains(&name)) || is_of_pip(file)
+}
+
+/// Whether a file is a list of `pip`: by its own name, or as a text in a folder `requirements`.
+fn is_of_pip(file: &Path) -> bool {
+    let name = file.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let has_form = |(begin, end): &(&str, &str)| name.starts_with(begin) && name.ends_with(end);
+    let folder = file.parent().and_then(Path::file_name);
+    FORMS.iter().any(has_form)
+        || folder == Some(OsStr::new("requirements"))
+            && (name.ends_with(".txt") || name.ends_with(".in"))
+}
+
+/// The parts of a `package.json` about packages. A file that is no JSON counts as a whole.
+fn of_node(text: &str) -> Value {
+    let Ok(Value::Object(all)) = serde_json::from_str(text) else {
+        return Value::String(text.to_owned());
+    };
+    let parts = all.into_iter();
+    let parts: Map<String, Value> = parts
+        .filter(|(key, part)| PARTS_OF_NODE.contains(&&**key) && part != &Value::Object(Map::new()))
+        .collect();
+    Value::Object(parts)
+}
+
+/// The lines of a `pyproject.toml` about packages, by section, in any order.
+fn of_python(text: &str) -> Value {
+    let mut sections: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut section = "";
+    for line in text.lines().map(str::trim) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some(name) = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+            && !name.contains(['"', '\''])
+        {
+            section = name;
+            continue;
+        }
+        let is_about_packages = SECTIONS_OF_PYTHON.iter().any(|known| {
+            let rest = section.strip_prefix(known);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        });
+        let key = line.split_once('=').map(|(key, _)| key.trim());
+        let is_of_no_package = key.is_some_and(|key| KEYS_OF_NO_PACKAGE.contains(&key));
+        if is_about_packages && !is_of_no_package {
+            sections.entry(section).or_default().push(line);
+        }
+    }
+    for lines in sections.values_mut() {
+        lines.sort_unstable();
+    }
+    serde_json::json!(sections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_known_by_its_name_or_its_folder() {
+        for file in [
+            "package-lock.json",
+            "app/uv.lock",
+            "requirements-dev.txt",
+            "requirements/base.txt",
+        ] {
+            assert!(is_list(Path::new(file)), "{file}");
+        }
+        for file in ["Cargo.lock", "notes.txt", "package.json", "docs/lock.json"] {
+            assert!(!is_list(Path::new(file)), "{file}");
+        }
+    }
+
+    #[test]
+    fn a_manifest_counts_by_its_packages_alone() {
+        let node = |scripts: &str, version: &str| {
+            of_node(&format!(
+                r#"{{"version": "2", "scripts": {{"a": "{scripts}"}}, "dependencies": {{"x": "{version}"}}}}"#
+            ))
+        };
+        assert_eq!(node("one", "^1.0"), node("two", "^1.0"));
+        assert_ne!(node("one", "^1.0"), node("one", "^2.0"));
+        assert_eq!(of_node(r#"{"dependencies": {}}"#), of_node("{}"));
+        let python = |version: &str, package: &str, width: &str| {
+            of_python(&format!(
+                "[project]\nname = \"a\"\nversion = \"{version}\"\ndependencies = [\n  \"{package}\",\n]\n\n\
+                 [tool.ruff]\nline-length = {width}\n"
+            ))
+        };
+        assert_eq!(python("1", "x>=1", "80"), python("2", "x>=1", "100"));
+        assert_ne!(python("1", "x>=1", "80"), python("1", "x>=2", "80"));
+        let poetry = |package: &str| of_python(&format!("[tool.poetry.dependencies]\n{package}\n"));
+        assert_ne!(poetry("x = \"^1\""), poetry("x = \"^2\""));
+    }
+}
