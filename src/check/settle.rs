@@ -280,6 +280,9 @@ fn by_rules(
     drift::judge_drift(asked.0, config, &head, &mut judgement);
     calibrated::judge_the_judges(config, asked.0, &head, &mut judgement.verdict);
     doubt_order(&head, &mut judgement.verdict);
+    if let Baseline::Found(base, _) = &found.baseline {
+        doubt_steadiness(base, &head, &mut judgement.verdict);
+    }
     Ok(judgement)
 }
 
@@ -675,6 +678,39 @@ fn doubt_order(head: &Report, verdict: &mut Verdict) {
     let warns = Some(Effect::Warn);
     let reason = why::reason(ReasonCode::OrderMatters, warns, &notice.text);
     // This reason puts the figures in doubt, so it is placed before the reasons about figures.
+    verdict.reasons.insert(0, reason);
+}
+
+/// How many agreeing runs of the base say that its answers do not vary.
+const STEADY: usize = 3;
+
+/// Doubts a pass on one run of the head whose order check saw answers vary, if no answer varied over several runs of the
+/// base: what goes wrong in some calls alone shows in one run only by luck.
+fn doubt_steadiness(base: &Report, head: &Report, verdict: &mut Verdict) {
+    let saw_it = |report: &Report| {
+        let mut notices = report.notices.iter();
+        let notice = notices.find(|notice| notice.code == Code::own("order_unknown"));
+        notice.and_then(|notice| notice.got.zip(notice.wanted))
+    };
+    let Some((inputs, asked)) = saw_it(head) else {
+        return;
+    };
+    let answers = || verdict.answers.values();
+    let is_steady = base.run.repeats >= STEADY
+        && saw_it(base).is_none()
+        && answers().count() > 0
+        && answers().all(|one| !one.once && one.varied_on_base == 0);
+    if verdict.verdict != Word::Pass || head.run.repeats >= STEADY || !is_steady {
+        return;
+    }
+    verdict.verdict = Word::Inconclusive;
+    let (are, runs) = (if inputs == 1 { "is" } else { "are" }, base.run.repeats);
+    let text = format!(
+        "{inputs} of {asked} inputs that were asked several times {are} answered otherwise from one call to the next, and over \
+         the {runs} runs of the base no answer varied; one run of the head does not show how often (`repeats: {runs}` does)"
+    );
+    let warns = Some(Effect::Warn);
+    let reason = why::reason(ReasonCode::LessSteady, warns, &text);
     verdict.reasons.insert(0, reason);
 }
 

@@ -349,6 +349,40 @@ fn noise_is_not_taken_for_order_and_what_was_found_out_is_found_out_once() {
     assert_eq!(project.notices("order_unknown").len(), 1);
 }
 
+/// A fault in some calls shows in the single run of the head only by luck. Here it shows where each input is asked several
+/// times, and never in the run itself.
+#[test]
+fn answers_that_vary_where_those_of_the_base_never_did_are_no_pass() {
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, "");
+    project.write("app.py", DECIDE);
+    configured(&project, "{python: \"app:decide\"}", "");
+    repository::commit(&project, "a function");
+    repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
+    project.kelvin(&["check", "--repeats", "3"]).expect(0);
+    project.kelvin(&["baseline", "save"]).expect(0);
+    let unsteady = "\ndef unsteady(text):\n    answer = decide(text)\n    \
+                    return 'another' if 5 <= len(open('calls').readlines()) <= 8 else answer\n";
+    for (function, verdict) in [("unsteady", "inconclusive"), ("decide", "pass")] {
+        repository::git(project.root(), &["checkout", "--quiet", "main"]);
+        repository::branch(&project, function, "");
+        project.write("app.py", &format!("{DECIDE}{unsteady}"));
+        let run = format!("{{python: \"app:{function}\"}}");
+        configured(&project, &run, "");
+        repository::commit(&project, "change");
+        fs::remove_file(project.path("calls")).expect("removed");
+        let said = project.kelvin(&["gate"]);
+        let judgement = repository::verdict(&project, &said);
+        assert_eq!(judgement["verdict"], json!(verdict), "{}", said.stdout);
+        if function == "unsteady" {
+            assert_eq!(judgement["reasons"][0]["code"], json!("less_steady"));
+            let text = judgement["reasons"][0]["text"].as_str().expect("a text");
+            let told = "over the 3 runs of the base no answer varied";
+            assert!(text.contains(told), "{text}");
+        }
+    }
+}
+
 /// Four processes with four questions: each first call loads, and each later one is fast.
 #[test]
 fn what_is_loaded_at_the_first_call_of_a_process_is_not_taken_for_kept_answers() {

@@ -442,14 +442,15 @@ fn in_words(inputs: &[(String, String)], answers: &[ByPlace], memory: AskedMemor
          one time to the next in the same order too",
         listed(&unsteady)
     );
-    let code = Code::own("order_unknown");
+    let vary =
+        |text: String| Notice::new(Code::own("order_unknown"), text).counts(asked, unsteady.len());
     // If the process had earlier calls, these may also be the reason for different answers.
     vec![match memory.remembers {
-        false => Notice::new(code, text).minor(),
+        false => vary(text).minor(),
         true => {
             let more = "chance makes answers vary, and so does a service that remembers more than the last request; \
                         with `run.http.start` each order is asked of a service of its own, which tells the two apart";
-            Notice::new(code, format!("{text}: {more}"))
+            vary(format!("{text}: {more}"))
         }
     }]
 }
