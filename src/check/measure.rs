@@ -313,7 +313,9 @@ impl SettingsBefore {
         }
         judgement.reruns += by_base.reruns;
         judgement.base_reruns += by_base.base_reruns;
-        let text = format!("measured with {taken}, the verdict is {word} too");
+        let is_same = by_base.verdict.verdict == judgement.verdict.verdict;
+        let too = if is_same { " too" } else { "" };
+        let text = format!("measured with {taken}, the verdict is {word}{too}");
         let reason = reason(ReasonCode::MeasuredAsBase, None, &text);
         judgement.verdict.reasons.push(reason);
         // The change passes with only its own settings or only its own rules, but not with both old ones together.

@@ -206,8 +206,13 @@ impl Subject<'_> {
                 self.nouns.items
             ),
         };
+        let causes = if self.verdict.unpaired {
+            "the inputs that changed or noise"
+        } else {
+            "noise"
+        };
         format!(
-            "{}, which noise may explain{why}{}{}",
+            "{}, which {causes} may explain{why}{}{}",
             self.movement(),
             self.rule_for_suspected(),
             self.driven()
@@ -391,6 +396,8 @@ fn after(ending: LooksEnding, look: &Look, verdict: &MetricVerdict, nouns: &Noun
              {repeats: 5}`, or `baseline: {compute: true}`, would decide more"
                 .to_owned()
         }
+        // Neither more runs nor more items tell what the other inputs do.
+        LooksEnding::StillOpen if verdict.unpaired => String::new(),
         LooksEnding::StillOpen => still_open(look, verdict.max_drop, nouns),
     }
 }

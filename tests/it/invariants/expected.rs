@@ -106,6 +106,26 @@ fn four_wrong_labels_of_sixteen_are_red_and_the_first_reason_names_scenario_chec
     ");
 }
 
+/// The agent is as it was, so neither further runs nor further scenarios tell anything of the edit.
+#[test]
+fn an_edited_label_is_advised_to_be_looked_at_and_no_more_runs() {
+    let project = labelling(&labeller("none"), LABEL);
+    let _remote = measured(&project);
+    project.write("tickets.jsonl", &tickets(&[4]));
+    commit(&project, "another label");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(0), "{}", said.stdout);
+    assert_eq!(judgement["verdict"], "inconclusive", "{}", said.stdout);
+    let comment = project.read("kelvin/gate.md");
+    assert!(!comment.contains("would decide"), "{comment}");
+    insta::assert_snapshot!(lines_with(&comment, &["more runs"]), @"Look whether the edit of what is measured is right: more runs would not decide it.");
+    let all = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        all.contains("(`tickets.jsonl`), the verdict is pass "),
+        "{all}"
+    );
+}
+
 #[test]
 fn labels_that_are_edited_in_step_with_the_agent_hide_nothing() {
     let project = labelling(&labeller("none"), LABEL);

@@ -180,6 +180,7 @@ fn gated(verdict: &Verdict) -> impl Iterator<Item = (&String, &MetricVerdict)> {
 fn may_be_noise(verdict: &Verdict) -> bool {
     let is_wide = |(id, metric): (&String, &MetricVerdict)| {
         metric.verdict == Word::Inconclusive
+            && !metric.unpaired
             && !matches!(metric.cause, Cause::Unjudged | Cause::Edited)
             && !lacks_what_was_removed(verdict, id, metric)
     };
@@ -211,8 +212,17 @@ const UNFINISHED: &str = "Look at why it ended early: what it did not come to wa
 
 /// The next step if a verdict is open and more runs cannot decide it.
 fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
-    if verdict.tells(ReasonCode::MeasuredAsBase) {
-        return begun.and(ALONE);
+    let mut as_base = verdict.reasons.iter();
+    let as_base = as_base.find(|reason| reason.code == ReasonCode::MeasuredAsBase);
+    match as_base.map(|reason| reason.effect) {
+        // By the files of the base it is no worse, so the edit alone makes the difference.
+        Some(None) => {
+            return begun.and(
+                "Look whether the edit of what is measured is right: more runs would not decide it.",
+            );
+        }
+        Some(_) => return begun.and(ALONE),
+        None => {}
     }
     if gated(verdict).any(|(id, metric)| lacks_what_was_removed(verdict, id, metric)) {
         return missing(verdict);
