@@ -107,24 +107,22 @@ pub(crate) fn edited_lists(
     for file in against.changed.iter().filter(|file| is_near(file)) {
         let folder = file.parent().unwrap_or(Path::new(""));
         let name = file.file_name().and_then(OsStr::to_str);
-        let parts: Option<fn(&str) -> Value> = match name {
-            Some(OF_NODE) => Some(of_node),
-            Some(OF_PYTHON) => Some(of_python),
-            _ => None,
-        };
-        let is_edited = match parts {
-            _ if is_list(file) => true,
-            Some(parts) if !has_list(folder) => {
-                let before = match tree.get_path(file) {
-                    Ok(entry) => tree::blob(&remote, entry.id())?,
-                    Err(_) => Vec::new(),
-                };
-                let now = fs::read(top.join(file)).unwrap_or_default();
-                parts(&String::from_utf8_lossy(&before)) != parts(&String::from_utf8_lossy(&now))
+        let parts: fn(&str) -> Value = match name {
+            Some(OF_NODE) if !has_list(folder) => of_node,
+            Some(OF_PYTHON) if !has_list(folder) => of_python,
+            _ if is_of_pip(file) => of_pip,
+            _ if is_list(file) => {
+                edited.push(file.clone());
+                continue;
             }
-            _ => false,
+            _ => continue,
         };
-        if is_edited {
+        let before = match tree.get_path(file) {
+            Ok(entry) => tree::blob(&remote, entry.id())?,
+            Err(_) => Vec::new(),
+        };
+        let now = fs::read(top.join(file)).unwrap_or_default();
+        if parts(&String::from_utf8_lossy(&before)) != parts(&String::from_utf8_lossy(&now)) {
             edited.push(file.clone());
         }
     }
@@ -144,6 +142,17 @@ fn is_of_pip(file: &Path) -> bool {
     FORMS.iter().any(has_form)
         || folder == Some(OsStr::new("requirements"))
             && (name.ends_with(".txt") || name.ends_with(".in"))
+}
+
+/// The lines of a list of `pip`, in any order and without remarks.
+fn of_pip(text: &str) -> Value {
+    let lines = text.lines();
+    let lines = lines.map(|line| line.split(" #").next().unwrap_or_default().trim());
+    let mut lines: Vec<&str> = lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect();
+    lines.sort_unstable();
+    serde_json::json!(lines)
 }
 
 /// The parts of a `package.json` about packages. A file that is no JSON counts as a whole.
@@ -219,6 +228,11 @@ mod tests {
         assert_eq!(node("one", "^1.0"), node("two", "^1.0"));
         assert_ne!(node("one", "^1.0"), node("one", "^2.0"));
         assert_eq!(of_node(r#"{"dependencies": {}}"#), of_node("{}"));
+        assert_eq!(
+            of_pip("a==1\nb # old\n"),
+            of_pip("# all\nb\n\na==1  # new\n")
+        );
+        assert_ne!(of_pip("a==1\n"), of_pip("a==2\n"));
         let python = |version: &str, package: &str, width: &str| {
             of_python(&format!(
                 "[project]\nname = \"a\"\nversion = \"{version}\"\ndependencies = [\n  \"{package}\",\n]\n\n\

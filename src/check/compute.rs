@@ -111,8 +111,8 @@ pub(super) fn has_other_packages(config: &Config, commit: Oid) -> anyhow::Result
     let lists = edited_lists(config, &repo, commit)?;
     Ok(lists.map(|lists| {
         format!(
-            "the code of the base was not run beside the change, since the change edits {lists}: it would run with the \
-             packages of the change. Its stored answers count"
+            "the base was not run again beside the change, since the change edits {lists}: it would run with the packages of \
+             the change. Its stored answers count, and they say more with `baseline: {{repeats: 5}}`"
         )
     }))
 }

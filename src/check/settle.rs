@@ -384,18 +384,19 @@ fn weigh(
     let edited_texts = as_it_was::edited_texts(config, base, &head);
     let mut told = what_differs(base, &head, &left_out);
     told.told.extend(side.differences(config));
-    let mut base_at = commit_that_runs_again(config, provenance, side)?;
-    let mut packages_differ = None;
-    if let Some(commit) = base_at.filter(|_| provenance.source != Source::Compute) {
-        packages_differ = compute::has_other_packages(config, commit)?;
-        base_at = base_at.filter(|_| packages_differ.is_none());
-    }
+    let code_at = commit_that_runs_again(config, provenance, side)?;
+    let other_packages = match code_at.filter(|_| provenance.source != Source::Compute) {
+        Some(commit) => compute::has_other_packages(config, commit)?,
+        None => None,
+    };
+    let base_at = code_at.filter(|_| other_packages.is_none());
     let sides = 1 + usize::from(base_at.is_some());
     let mut allowance = Allowance::of(config, &head, sides);
 
     let is_open = told.incomparable.is_none() && of_the_head.is_none();
     let mut calls_of_the_base = 0;
-    if let Some(commit) = base_at.filter(|_| is_open) {
+    // An edited item has no stored answer, and one with other packages tells more than none.
+    if let Some(commit) = code_at.filter(|_| is_open) {
         let asked = of_items_of_the_head(asked, config, commit, (base, &head), &mut allowance)?;
         calls_of_the_base = asked.calls;
         if asked.seed.is_some() {
@@ -484,9 +485,14 @@ fn weigh(
     for why in base_fails.into_iter().chain(had_packages_of_the_change) {
         warn_of_the_base(&mut verdict, &why);
     }
-    if let Some(why) = packages_differ {
-        let reason = why::reason(ReasonCode::BaseNotChecked, None, &why);
-        verdict.reasons.push(reason);
+    if let Some(why) = other_packages {
+        // One run of the base says nothing of its noise, which is what its code would have been run for.
+        if base.run.repeats < STEADY || of_the_head.seed.is_some() {
+            warn_of_the_base(&mut verdict, &why);
+        } else {
+            let reason = why::reason(ReasonCode::BaseNotChecked, None, &why);
+            verdict.reasons.push(reason);
+        }
     }
     say_first(&mut verdict, left_out, unchecked);
     answers::add_hits(&mut verdict, (base, &head));

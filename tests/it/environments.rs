@@ -100,38 +100,52 @@ fn the_base_runs_with_the_environment_of_the_project_and_with_its_own_code() {
 
 #[test]
 fn a_change_of_a_package_is_not_held_against_a_base_that_has_the_same_package() {
-    for stored in [true, false] {
+    // How often the stored report of the base has run it, if there is one; and the verdicts on a package that finds
+    // nothing any more, and on one that finds what it found.
+    for (stored, of_loss, of_same) in [
+        (None, "inconclusive", "inconclusive"),
+        (Some("1"), "regression", "inconclusive"),
+        (Some("3"), "regression", "pass"),
+    ] {
         let (_remote, project) = repository("baseline: {compute: true}\n");
         let packages = environment(&project.path(".venv"), &project);
         let install = |version: &str, code: &str| {
             let list = format!("installed=={version}\n");
             project.write("requirements.txt", &list);
+            let code = format!("def best(found):\n    return {code}\n");
             fs::write(packages.join("installed.py"), code).expect("written");
         };
         let search = SEARCH.replace("return found", "return installed.best(found)");
         project.write("src/shop/find.py", &search);
-        install("1.0", "def best(found):\n    return found\n");
+        install("1.0", "found");
         commit(&project, "a package");
         git(project.root(), &["push", "--quiet", "origin", "main"]);
-        if stored {
-            save(&project);
+        if let Some(repeats) = stored {
+            project.kelvin(&["check", "--repeats", repeats]).expect(0);
+            project.kelvin(&["baseline", "save"]).expect(0);
         }
-        git(project.root(), &["checkout", "--quiet", "-b", "change"]);
-        install("2.0", "def best(found):\n    return found[1:]\n");
-        commit(&project, "upgrade");
-        let said = project.kelvin(&["gate"]);
-        let judgement = verdict(&project, &said);
-        let all = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(found(&judgement, "head"), json!(0.0), "{all}");
-        assert!(tells(&judgement, "base_not_checked"), "{all}");
-        assert!(all.contains("the change edits `requirements.txt`"), "{all}");
-        if stored {
-            assert_eq!(judgement["verdict"], "regression", "{all}");
-            assert_eq!(found(&judgement, "base"), json!(1.0), "{all}");
-        } else {
-            // Nothing tells what the base answered, and that is no pass.
-            assert_eq!(judgement["verdict"], "inconclusive", "{all}");
-            assert_eq!(judgement["passed"], json!(true), "{all}");
+        for (code, wanted) in [("found[1:]", of_loss), ("found[:9]", of_same)] {
+            git(
+                project.root(),
+                &["checkout", "--quiet", "-B", "change", "main"],
+            );
+            install("2.0", code);
+            commit(&project, "upgrade");
+            let said = project.kelvin(&["gate"]);
+            let judgement = verdict(&project, &said);
+            let all = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(judgement["verdict"], wanted, "{stored:?}, {code}: {all}");
+            assert!(tells(&judgement, "base_not_checked"), "{all}");
+            assert!(all.contains("the change edits `requirements.txt`"), "{all}");
+            if wanted == "regression" {
+                assert_eq!(found(&judgement, "base"), json!(1.0), "{all}");
+                assert_eq!(found(&judgement, "head"), json!(0.0), "{all}");
+            }
+            // A remark in the list is no other package.
+            project.write("requirements.txt", "# What it needs.\ninstalled==1.0\n");
+            commit(&project, "a remark");
+            let said = project.kelvin(&["gate"]);
+            assert!(!tells(&verdict(&project, &said), "base_not_checked"));
         }
     }
 }
