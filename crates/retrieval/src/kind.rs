@@ -50,14 +50,16 @@ impl Kind for RetrievalKind {
             exist,
         )?;
         if let Some(corpus) = &mut corpus {
-            corpus.keep_titles(&golden);
+            corpus.keep_titles(&golden.queries);
         }
         Ok(Box::new(Queries {
             config,
             settings,
+            unclear: golden.unclear_cells(),
+            separated: golden.separated_cells(),
             questions: Questions {
-                places: (0..golden.len()).collect(),
-                golden,
+                places: (0..golden.queries.len()).collect(),
+                golden: golden.queries,
                 corpus,
                 repeats: config.repeats.get(),
             },
@@ -208,12 +210,24 @@ struct Queries<'c> {
     config: &'c Config,
     settings: &'c RetrievalSettings,
     questions: Questions,
+    /// A notice about cells of the golden set that may name several documents and are read as one.
+    unclear: Option<Notice>,
+    /// A notice about cells that are read as several.
+    separated: Option<Notice>,
 }
 
 impl Items for Queries<'_> {
     fn ids(&self) -> Vec<&str> {
         let golden = self.questions.golden.iter();
         golden.map(|query| query.id.as_str()).collect()
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        self.unclear.iter().cloned().collect()
+    }
+
+    fn remarks(&self) -> Vec<Notice> {
+        self.separated.iter().cloned().collect()
     }
 
     fn files(&self) -> Vec<PathBuf> {

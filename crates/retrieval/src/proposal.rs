@@ -83,6 +83,8 @@ pub struct FirstQuestion<'a> {
     pub program: Program<'a>,
     /// Every document that the golden set expects.
     pub expected: BTreeSet<String>,
+    /// How cells that may name several documents are read.
+    pub notes: Vec<String>,
 }
 
 /// Reads the golden set of a configuration for a trial with one question.
@@ -101,6 +103,10 @@ pub fn first_question(config: &Config) -> anyhow::Result<FirstQuestion<'_>> {
     config.demand_file(&["retrieval", "golden"], &settings.golden, "golden set")?;
     let path = config.root.join(&settings.golden);
     let golden = golden::read(&path, &settings.golden_fields, None)?;
+    let notes = golden.unclear_cells().into_iter();
+    let notes = notes.chain(golden.separated_cells());
+    let notes = notes.map(|notice| notice.text).collect();
+    let golden = golden.queries;
     let expects = |query: &&golden::GoldenQuery| {
         let documents = query.expected_doc_ids.as_ref();
         documents.is_some_and(|documents| !documents.is_empty())
@@ -115,6 +121,7 @@ pub fn first_question(config: &Config) -> anyhow::Result<FirstQuestion<'_>> {
         input: first.input(),
         program: settings.program(),
         expected: expected.flatten().cloned().collect(),
+        notes,
     })
 }
 
