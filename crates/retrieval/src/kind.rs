@@ -1,5 +1,6 @@
 //! Connects the retrieval probe with the rest of the program.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -288,6 +289,7 @@ impl Planned for PlannedQueries<'_> {
         Box::new(RetrievalAtWork {
             answers: RepeatedItems::new(pipeline, "queries", questions.repeats, questions.inputs()),
             records: measure::queries(questions).into(),
+            unread: BTreeSet::new(),
             queries: self.queries,
         })
     }
@@ -299,12 +301,15 @@ struct RetrievalAtWork<'a> {
     answers: RepeatedItems<'a>,
     /// The records of the results; the outputs themselves are dropped.
     records: SharedMap<QueryRecord>,
+    /// The fields of outputs that are called `grounded` and were not read.
+    unread: BTreeSet<String>,
 }
 
 impl RetrievalAtWork<'_> {
     fn take_in(&mut self) {
         let asked = (&self.queries.questions, self.queries.settings);
-        measure::take_in(&mut self.records, asked, &mut self.answers);
+        let kept = (&mut self.records, &mut self.unread);
+        measure::take_in(kept, asked, &mut self.answers);
     }
 }
 
@@ -341,6 +346,7 @@ impl Probe for RetrievalAtWork<'_> {
             },
             items: self.records.clone(),
         };
-        findings(section, measure::notices_of_the_run(&self.answers))
+        let notices = measure::notices_of_the_run(&self.answers, &self.unread);
+        findings(section, notices)
     }
 }
