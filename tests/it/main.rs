@@ -146,6 +146,12 @@ mod door;
 /// What `kelvin init` finds in projects that name things in their own way.
 mod proposed;
 
+/// What the cells of a golden set name.
+mod golden_cells;
+
+/// What counts as a refusal of a search that answers.
+mod refusals;
+
 /// The retrieval probe and the evaluation of runs made elsewhere.
 mod retrieval;
 

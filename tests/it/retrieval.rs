@@ -482,10 +482,16 @@ fn a_failed_query_counts_zero_is_listed_and_the_others_go_on() {
 
 /// Runs `kelvin eval` on the texts of two files.
 fn eval(qrels: &[u8], run: &[u8]) -> (Said, Option<Value>) {
+    eval_of(("qrels", qrels), ("run", run))
+}
+
+/// Evaluates a run by judgements, each a file with its name.
+fn eval_of(qrels: (&str, &[u8]), run: (&str, &[u8])) -> (Said, Option<Value>) {
     let project = Project::new("");
-    fs::write(project.path("qrels"), qrels).expect("written");
-    fs::write(project.path("run"), run).expect("written");
-    let said = project.kelvin(&["eval", "--qrels", "qrels", "--run", "run", "--out", "out"]);
+    for (name, bytes) in [qrels, run] {
+        fs::write(project.path(name), bytes).expect("written");
+    }
+    let said = project.kelvin(&["eval", "--qrels", qrels.0, "--run", run.0, "--out", "out"]);
     let report = fs::read(project.path("out/report.json")).ok();
     let report = report.map(|bytes| serde_json::from_slice(&bytes).expect("JSON"));
     if report.is_some() {
@@ -571,6 +577,27 @@ fn bad_files_are_refused_with_file_and_line() {
         assert!(answer.stderr.contains(said), "{said}: {}", answer.stderr);
         assert!(report.is_none());
     }
+    // As BEIR has them, with names above the columns and without, and with line ends of Windows.
+    for qrels in [
+        "query-id\tcorpus-id\tscore\nq\tb b\t1\nq\ta\t0\n",
+        "\u{feff}Query-ID\tCorpus-ID\tScore\r\nq\tb b\t1\r\n",
+        "q\ta\t0\n\nq\tb b\t1\n",
+    ] {
+        let run = "{\"query_id\": \"q\", \"doc_id\": \"a\", \"score\": 2}\n{\"query_id\": \"q\", \"doc_id\": \"b b\", \"score\": 1}\n";
+        let (said, report) = eval_of(
+            ("qrels.tsv", qrels.as_bytes()),
+            ("run.jsonl", run.as_bytes()),
+        );
+        said.expect(0);
+        assert_eq!(
+            metric(&report.expect("written"), "mrr"),
+            json!(0.5),
+            "{qrels}"
+        );
+    }
+    let (said, _) = eval(b"query-id\tcorpus-id\tscore\nq\ta\n", run);
+    let said = said.expect(1).stderr;
+    insta::assert_snapshot!(lines_with(&said, &["columns"]), @r"error: `qrels`, line 2: 3 columns with tabs between them are needed (query-id, corpus-id, score), found 2: `q\ta`");
     let (said, report) = eval(b"q 0 a -1\nq 0 b 1\n", b"q Q0 a 1 2 t\nq Q0 b 2 1 t\n");
     said.expect(0);
     assert_eq!(metric(&report.expect("written"), "mrr"), json!(0.5));

@@ -553,3 +553,31 @@ fn a_function_that_wants_a_text_and_gets_a_record_is_told_how_to_get_the_field()
     project.write("app.py", "def decide(claim):\n    return claim.lower()\n");
     project.kelvin(&["check"]).expect(0);
 }
+
+#[test]
+fn a_parameter_gets_the_field_that_differs_in_capital_letters_and_no_label_is_advised() {
+    let project = Project::new("");
+    project.write("app.py", "def decide(claim):\n    return claim.lower()\n");
+    project.write(
+        "claims.csv",
+        "No,Claim,Team\na,Hail.,Sales\nb,Rain.,Support\n",
+    );
+    project.write(
+        "kelvin.yaml",
+        "run: {python: \"app:decide\"}\ncases: claims.csv\ndecision_field: decision\nrecords: {id: No}\n\
+         governing_types: [claim]\n",
+    );
+    project.kelvin(&["check"]).expect(0);
+    // Of fields that differ in capital letters alone none is meant, and which one has the right answer is not known.
+    project.write(
+        "claims.csv",
+        "No,Claim,CLAIM,Team\na,Hail.,x,Sales\nb,Rain.,y,Support\n",
+    );
+    let said = project.kelvin(&["check"]).expect(2);
+    let all = said.stdout + &said.stderr;
+    assert!(
+        all.contains("a parameter that has the name of one of them gets that field alone"),
+        "{all}"
+    );
+    assert!(!all.contains("called `Team`"), "{all}");
+}

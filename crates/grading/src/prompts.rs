@@ -46,6 +46,7 @@ const KEYS: [&str; 4] = ["id", "prompt", "reference", "tags"];
 pub(super) const FIELDS: RowFields = RowFields {
     texts: &["id", "prompt", "reference"],
     lists: &["tags"],
+    ids: &[],
     others: &[],
     question: "prompt",
 };
@@ -67,8 +68,9 @@ pub(crate) fn read(path: &Path, named: &BTreeMap<String, String>) -> anyhow::Res
             .map_err(|found| diagnostic::misuse(path, &source, found).into());
     }
     let bare = source.strip_prefix('\u{feff}').unwrap_or(&source);
-    let lines = rows::as_lines(bare, form, &FIELDS, named)
-        .map_err(|found| diagnostic::misuse(path, bare, found))?;
+    let lines = rows::as_lines(bare, form, &FIELDS, named, &|_, _| None)
+        .map_err(|found| diagnostic::misuse(path, bare, found))?
+        .text;
     understand(&lines).map_err(|found| diagnostic::misuse(path, &lines, found).into())
 }
 

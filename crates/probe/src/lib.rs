@@ -7,6 +7,7 @@ mod kind;
 mod plain;
 mod repeated;
 pub mod rows;
+mod several;
 
 pub use answer::DecisionField;
 pub use kind::{

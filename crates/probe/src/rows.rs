@@ -9,6 +9,7 @@ use std::path::Path;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::several::{KnownIds, Naming, printed_list};
 use kelvin_run::config::diagnostic::Problem;
 use kelvin_run::config::yaml::{Content, Node};
 
@@ -44,8 +45,12 @@ impl RowForm {
 pub struct RowFields {
     /// The fields that are texts. A number in one of them counts as a text, because document ids are often numbers.
     pub texts: &'static [&'static str],
-    /// The fields that are lists of texts. In a cell, the elements are separated by `;`, or the cell is a JSON list.
+    /// The fields that are lists of texts. In a cell, the elements are separated by `;`, or the cell is a list as JSON
+    /// or Python writes it.
     pub lists: &'static [&'static str],
+    /// The fields that are lists of ids, which may also be separated by a line end and, where that is clear, by `,` or
+    /// `|`.
+    pub ids: &'static [&'static str],
     /// All other fields.
     pub others: &'static [&'static str],
     /// The text from which an `id` is made, if the file has none.
@@ -55,16 +60,40 @@ pub struct RowFields {
 impl RowFields {
     /// The names of all fields.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        let all = self.texts.iter().chain(self.lists).chain(self.others);
+        let lists = self.lists.iter().chain(self.ids);
+        let all = self.texts.iter().chain(lists).chain(self.others);
         all.copied()
     }
+}
+
+/// The items of a file as JSON lines.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RowLines {
+    /// The lines.
+    pub text: String,
+    /// The texts with a sign that may stand between ids, if nothing but their form tells whether it does.
+    pub cells: Vec<ReadCell>,
+}
+
+/// A text that was read as one id or as several by its form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadCell {
+    /// The line where its item begins, from 1.
+    pub line: usize,
+    /// The name of its field in the file.
+    pub field: String,
+    /// What stands there.
+    pub text: String,
+    /// Whether it was read as several ids.
+    pub is_several: bool,
 }
 
 /// The maximum length of an id that is made from a question, in characters.
 const ID: usize = 60;
 
 /// The items of a file as JSON lines. `named` maps a field of an item to its name in the file, if it differs; then
-/// fields of the file that are neither mapped nor read are left out.
+/// fields of the file that are neither mapped nor read are left out. `exists` says whether there is something with an
+/// id that a field of ids may name, if that is known.
 ///
 /// # Errors
 ///
@@ -74,7 +103,8 @@ pub fn as_lines(
     form: RowForm,
     fields: &RowFields,
     named: &BTreeMap<String, String>,
-) -> Result<String, Vec<Problem>> {
+    exists: &dyn Fn(&str, &str) -> Option<bool>,
+) -> Result<RowLines, Vec<Problem>> {
     let mut rows = objects(text, form)?;
     let present: BTreeSet<&String> = rows.iter().flat_map(|row| row.object.keys()).collect();
     let absent = named.iter().filter(|(_, field)| !present.contains(field));
@@ -91,9 +121,17 @@ pub fn as_lines(
     if !absent.is_empty() {
         return Err(absent);
     }
-    let (mut list, mut written) = (String::new(), 1);
     for row in &mut rows {
         settle(&mut row.object, fields, named);
+    }
+    let mut cells = Vec::new();
+    for field in fields.ids {
+        let own = named.get(*field).map_or(*field, String::as_str);
+        cells.extend(separate(&mut rows, (field, own), &|id| exists(field, id)));
+    }
+    cells.sort_by_key(|cell| cell.line);
+    let (mut list, mut written) = (String::new(), 1);
+    for row in &mut rows {
         // Blank lines before this row, and further lines of the previous row, become empty lines.
         while written < row.line {
             list.push('\n');
@@ -102,7 +140,53 @@ pub fn as_lines(
         list.push_str(&Value::Object(std::mem::take(&mut row.object)).to_string());
     }
     list.push('\n');
-    Ok(list)
+    Ok(RowLines { text: list, cells })
+}
+
+/// Makes a list of every text in a field of ids: which texts name several depends on the others. Returns the texts of
+/// which only the form tells it.
+fn separate(
+    rows: &mut [Row],
+    (field, own): (&str, &str),
+    exists: &dyn Fn(&str) -> Option<bool>,
+) -> Vec<ReadCell> {
+    let mut alone = BTreeSet::new();
+    for row in &*rows {
+        match row.object.get(field) {
+            Some(Value::String(text)) if !text.contains([',', '|', '[']) => {
+                alone.insert(text.clone());
+            }
+            Some(Value::Array(ids)) => {
+                alone.extend(ids.iter().filter_map(Value::as_str).map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    let known = KnownIds {
+        exists,
+        alone: &alone,
+    };
+    let mut cells = Vec::new();
+    for row in rows {
+        let Some(Value::String(text)) = row.object.get(field) else {
+            continue;
+        };
+        let naming = known.naming(text);
+        if naming != Naming::One && exists(text).is_none() {
+            cells.push(ReadCell {
+                line: row.line,
+                field: own.to_owned(),
+                text: text.clone(),
+                is_several: naming != Naming::Unclear,
+            });
+        }
+        let ids = match naming {
+            Naming::Several(ids) => ids,
+            Naming::One | Naming::Unclear => vec![text.clone()],
+        };
+        row.object.insert(field.to_owned(), ids.into());
+    }
+    cells
 }
 
 /// The names in a mapping of the configuration that no item has.
@@ -230,7 +314,8 @@ fn settle(object: &mut Map<String, Value>, fields: &RowFields, named: &BTreeMap<
     object.retain(|_, value| !value.is_null());
     for (key, value) in object.iter_mut() {
         match &**key {
-            name if fields.lists.contains(&name) => as_list(value),
+            name if fields.lists.contains(&name) => as_list(value, &[';']),
+            name if fields.ids.contains(&name) => as_ids(value),
             name if name == "id" || fields.texts.contains(&name) => as_text(value),
             name if fields.others.contains(&name) => as_json(value),
             _ => {}
@@ -264,7 +349,8 @@ fn as_json(value: &mut Value) {
     }
 }
 
-fn as_list(value: &mut Value) {
+/// A list of the texts in a cell, which stand between these signs, or which the cell has as a list in JSON or Python.
+fn as_list(value: &mut Value, between: &[char]) {
     as_text(value);
     if value
         .as_str()
@@ -274,11 +360,21 @@ fn as_list(value: &mut Value) {
     }
     match value {
         Value::String(text) => {
-            let parts = text.split(';').map(str::trim);
-            *value = parts.filter(|part| !part.is_empty()).collect();
+            let parts = text.split(between).map(str::trim);
+            let parts = parts.filter(|part| !part.is_empty()).map(str::to_owned);
+            *value = printed_list(text).unwrap_or_else(|| parts.collect()).into();
         }
         Value::Array(items) => items.iter_mut().for_each(as_text),
         _ => {}
+    }
+}
+
+/// A list of ids, or the text alone that is one id or several.
+fn as_ids(value: &mut Value) {
+    let whole = value.as_str().map(|text| text.trim().to_owned());
+    as_list(value, &[';', '\n']);
+    if let Some(whole) = whole.filter(|whole| *value == Value::from(vec![&**whole])) {
+        *value = Value::String(whole);
     }
 }
 
@@ -433,7 +529,8 @@ mod tests {
 
     const FIELDS: RowFields = RowFields {
         texts: &["query"],
-        lists: &["docs"],
+        lists: &["words"],
+        ids: &["docs"],
         others: &["refuse"],
         question: "query",
     };
@@ -441,7 +538,9 @@ mod tests {
     fn read(text: &str, form: RowForm, named: &[(&str, &str)]) -> Result<String, Vec<Problem>> {
         let named = named.iter();
         let named = named.map(|(name, field)| ((*name).to_owned(), (*field).to_owned()));
-        as_lines(text, form, &FIELDS, &named.collect())
+        let lines = as_lines(text, form, &FIELDS, &named.collect(), &|_, _| None)?;
+        assert_eq!(lines.cells, []);
+        Ok(lines.text)
     }
 
     const NAMED: [(&str, &str); 2] = [("query", "q"), ("docs", "source")];

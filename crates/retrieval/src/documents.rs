@@ -68,7 +68,10 @@ fn digits(name: &str) -> String {
 /// One line of the file. Its other keys are for the pipeline.
 #[derive(Deserialize)]
 struct DocumentLine<'l> {
-    doc_id: String,
+    doc_id: Option<String>,
+    /// The id of a document in a corpus of BEIR.
+    #[serde(rename = "_id")]
+    beir_id: Option<String>,
     chunk_id: Option<String>,
     path: Option<String>,
     // Title and text are only shown, so a value of another type in them is not an error.
@@ -106,27 +109,31 @@ impl Documents {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let line: DocumentLine<'_> = serde_json::from_slice(line).map_err(|error| {
-                Misuse::new(format!(
-                    "`{shown}`, line {number}: {}",
-                    plain(&error.to_string())
-                ))
-                .help("each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`")
-            })?;
-            all.documents.insert(line.doc_id.clone());
-            if let Some(title) = line.title() {
-                let doc = all.titles.entry(line.doc_id.clone());
+            let wrong = |what: &str| {
+                Misuse::new(format!("`{shown}`, line {number}: {what}")).help(
+                    "each line is a JSON object with `doc_id`, or `_id` as in a corpus of BEIR, and, for a chunk, \
+                     `chunk_id`",
+                )
+            };
+            let line: DocumentLine<'_> =
+                serde_json::from_slice(line).map_err(|error| wrong(&plain(&error.to_string())))?;
+            let title = line.title();
+            let doc_id = line.doc_id.or(line.beir_id);
+            let doc_id = doc_id.ok_or_else(|| wrong("it has no `doc_id`"))?;
+            all.documents.insert(doc_id.clone());
+            if let Some(title) = title {
+                let doc = all.titles.entry(doc_id.clone());
                 doc.or_insert_with(|| title.clone());
                 if let Some(chunk) = &line.chunk_id {
-                    all.titles.insert(named(&line.doc_id, Some(chunk)), title);
+                    all.titles.insert(named(&doc_id, Some(chunk)), title);
                 }
             }
             if let Some(path) = line.path {
                 let docs = all.paths.entry(path).or_default();
-                docs.insert(line.doc_id.clone());
+                docs.insert(doc_id.clone());
             }
             if let Some(chunk) = line.chunk_id
-                && all.chunks.insert(chunk.clone(), line.doc_id).is_some()
+                && all.chunks.insert(chunk.clone(), doc_id).is_some()
             {
                 let what = format!("`{shown}`, line {number}: the chunk `{chunk}` is there twice");
                 return Err(Misuse::new(what));
@@ -205,6 +212,9 @@ mod tests {
         let all = load(text).expect("fine");
         assert_eq!((all.documents.len(), all.chunks.len()), (1, 2));
         assert!(all.paths["a.md"].contains("a"));
+        let beir = load("{\"_id\":\"d1\",\"title\":\"T\",\"text\":\"x\",\"metadata\":{}}\n")
+            .expect("fine");
+        assert!(beir.documents.contains("d1"));
     }
 
     #[test]
@@ -258,12 +268,12 @@ mod tests {
             told.push(error.to_string());
         }
         insta::assert_snapshot!(redacted(&told.join("\n")), @"
-        `[TEMP]/corpus.jsonl`, line 2: missing field `doc_id` at line 1 column 8
-          help: each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`
+        `[TEMP]/corpus.jsonl`, line 2: it has no `doc_id`
+          help: each line is a JSON object with `doc_id`, or `_id` as in a corpus of BEIR, and, for a chunk, `chunk_id`
         `[TEMP]/corpus.jsonl`, line 1: expected ident at line 1 column 2
-          help: each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`
+          help: each line is a JSON object with `doc_id`, or `_id` as in a corpus of BEIR, and, for a chunk, `chunk_id`
         `[TEMP]/corpus.jsonl`, line 1: expected value at line 1 column 1
-          help: each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`
+          help: each line is a JSON object with `doc_id`, or `_id` as in a corpus of BEIR, and, for a chunk, `chunk_id`
         the corpus `[TEMP]/corpus.jsonl` has no documents
         `[TEMP]/corpus.jsonl`, line 2: the chunk `c` is there twice
         ");

@@ -1,5 +1,6 @@
 //! Connects the retrieval probe with the rest of the program.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -50,14 +51,16 @@ impl Kind for RetrievalKind {
             exist,
         )?;
         if let Some(corpus) = &mut corpus {
-            corpus.keep_titles(&golden);
+            corpus.keep_titles(&golden.queries);
         }
         Ok(Box::new(Queries {
             config,
             settings,
+            unclear: golden.unclear_cells(),
+            separated: golden.separated_cells(),
             questions: Questions {
-                places: (0..golden.len()).collect(),
-                golden,
+                places: (0..golden.queries.len()).collect(),
+                golden: golden.queries,
                 corpus,
                 repeats: config.repeats.get(),
             },
@@ -208,12 +211,24 @@ struct Queries<'c> {
     config: &'c Config,
     settings: &'c RetrievalSettings,
     questions: Questions,
+    /// A notice about cells of the golden set that may name several documents and are read as one.
+    unclear: Option<Notice>,
+    /// A notice about cells that are read as several.
+    separated: Option<Notice>,
 }
 
 impl Items for Queries<'_> {
     fn ids(&self) -> Vec<&str> {
         let golden = self.questions.golden.iter();
         golden.map(|query| query.id.as_str()).collect()
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        self.unclear.iter().cloned().collect()
+    }
+
+    fn remarks(&self) -> Vec<Notice> {
+        self.separated.iter().cloned().collect()
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -274,6 +289,7 @@ impl Planned for PlannedQueries<'_> {
         Box::new(RetrievalAtWork {
             answers: RepeatedItems::new(pipeline, "queries", questions.repeats, questions.inputs()),
             records: measure::queries(questions).into(),
+            unread: BTreeSet::new(),
             queries: self.queries,
         })
     }
@@ -285,12 +301,15 @@ struct RetrievalAtWork<'a> {
     answers: RepeatedItems<'a>,
     /// The records of the results; the outputs themselves are dropped.
     records: SharedMap<QueryRecord>,
+    /// The fields of outputs that are called `grounded` and were not read.
+    unread: BTreeSet<String>,
 }
 
 impl RetrievalAtWork<'_> {
     fn take_in(&mut self) {
         let asked = (&self.queries.questions, self.queries.settings);
-        measure::take_in(&mut self.records, asked, &mut self.answers);
+        let kept = (&mut self.records, &mut self.unread);
+        measure::take_in(kept, asked, &mut self.answers);
     }
 }
 
@@ -327,6 +346,7 @@ impl Probe for RetrievalAtWork<'_> {
             },
             items: self.records.clone(),
         };
-        findings(section, measure::notices_of_the_run(&self.answers))
+        let notices = measure::notices_of_the_run(&self.answers, &self.unread);
+        findings(section, notices)
     }
 }

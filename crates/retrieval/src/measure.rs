@@ -16,7 +16,7 @@ use crate::documents::Documents;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};
-use kelvin_page::listed;
+use kelvin_page::{listed, safe};
 use kelvin_probe::{RepeatedItems, answer};
 use kelvin_record::SharedMap;
 use kelvin_run::targets::Reply;
@@ -62,10 +62,24 @@ impl Questions {
     }
 }
 
-/// Notices about the queries whose repeats were answered from the pipeline's own cache.
-pub(crate) fn notices_of_the_run(answers: &RepeatedItems<'_>) -> Vec<Notice> {
+/// Notices about the queries whose repeats were answered from the pipeline's own cache, and about fields of the outputs
+/// that were not read.
+pub(crate) fn notices_of_the_run(
+    answers: &RepeatedItems<'_>,
+    unread: &BTreeSet<String>,
+) -> Vec<Notice> {
     let notice = |id| kept::notice(id).kind("retrieval");
-    answers.kept().into_iter().map(notice).collect()
+    let kept = answers.kept().into_iter().map(notice);
+    let unread = unread.iter().map(|path| {
+        let path = safe::line(path);
+        let text = format!(
+            "outputs have `{path}`, which is not read: an answer that is a text counts as given unless `grounded` beside it \
+             is false; if `{path}` is true for an answer and false for a refusal, write `retrieval: {{output_fields: \
+             {{grounded: {path}}}}}`"
+        );
+        Notice::new(Code::own("unread_grounded"), text)
+    });
+    kept.chain(unread).collect()
 }
 
 /// The records of the queries before they are run, by id.
@@ -86,9 +100,9 @@ pub(crate) fn queries(questions: &Questions) -> BTreeMap<String, QueryRecord> {
     questions.asked().map(record).collect()
 }
 
-/// Adds new results to the records of the queries.
+/// Adds new results to the records of the queries, and to `unread` the fields called `grounded` that were not read.
 pub(crate) fn take_in(
-    records: &mut SharedMap<QueryRecord>,
+    (records, unread): (&mut SharedMap<QueryRecord>, &mut BTreeSet<String>),
     (questions, settings): (&Questions, &RetrievalSettings),
     answers: &mut RepeatedItems<'_>,
 ) {
@@ -99,7 +113,7 @@ pub(crate) fn take_in(
         let record = records.get_mut(id).expect("each query has a record");
         // Most queries are run once, and there are thousands of them.
         record.runs.reserve_exact(1);
-        let run = retrieved(questions, settings, by_id[id], outcome);
+        let run = retrieved(questions, settings, by_id[id], outcome, unread);
         record.runs.push(run);
     });
 }
@@ -123,12 +137,14 @@ fn retrieved(
     settings: &RetrievalSettings,
     query: &GoldenQuery,
     outcome: &Outcome,
+    unread: &mut BTreeSet<String>,
 ) -> Retrieved {
     let deepest = settings.k.iter().copied().max().unwrap_or(0);
     let most = deepest.max(settings.cut_off);
     let read = outcome.result.as_ref().map(Output::of_held);
     let mut retrieved = match read {
         Ok(Ok(output)) => {
+            unread.extend(output.unread_grounded().map(str::to_owned));
             output.judged(query, questions.corpus.as_ref(), (most, settings.span_rule))
         }
         Ok(Err(_)) => output::unranked(query, questions.corpus.as_ref()),
@@ -260,7 +276,7 @@ pub(crate) struct HitsReader<'s> {
 
 impl Reader for HitsReader<'_> {
     fn digest(&self) -> Digest {
-        let reader = Fields::of("kelvin/reader/hits/v1");
+        let reader = Fields::of("kelvin/reader/hits/v2");
         self.fields.add_to(reader).digest()
     }
 

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::RetrievalSettings;
-use super::fields::OutputFields;
+use super::fields::{OutputFields, places, value_at};
 use super::golden;
 use kelvin_run::Program;
 use kelvin_run::config::Config;
@@ -73,6 +73,9 @@ const ANSWER: [&str; 6] = [
     "text",
 ];
 
+/// Names of what tells an answer from a refusal, the most likely first.
+const GROUNDED: [&str; 2] = ["grounded", "is_grounded"];
+
 /// The first question of a golden set that has an expected document, and what a trial of it needs.
 pub struct FirstQuestion<'a> {
     /// The name of the query.
@@ -83,6 +86,8 @@ pub struct FirstQuestion<'a> {
     pub program: Program<'a>,
     /// Every document that the golden set expects.
     pub expected: BTreeSet<String>,
+    /// How cells that may name several documents are read.
+    pub notes: Vec<String>,
 }
 
 /// Reads the golden set of a configuration for a trial with one question.
@@ -101,6 +106,10 @@ pub fn first_question(config: &Config) -> anyhow::Result<FirstQuestion<'_>> {
     config.demand_file(&["retrieval", "golden"], &settings.golden, "golden set")?;
     let path = config.root.join(&settings.golden);
     let golden = golden::read(&path, &settings.golden_fields, None)?;
+    let notes = golden.unclear_cells().into_iter();
+    let notes = notes.chain(golden.separated_cells());
+    let notes = notes.map(|notice| notice.text).collect();
+    let golden = golden.queries;
     let expects = |query: &&golden::GoldenQuery| {
         let documents = query.expected_doc_ids.as_ref();
         documents.is_some_and(|documents| !documents.is_empty())
@@ -115,6 +124,7 @@ pub fn first_question(config: &Config) -> anyhow::Result<FirstQuestion<'_>> {
         input: first.input(),
         program: settings.program(),
         expected: expected.flatten().cloned().collect(),
+        notes,
     })
 }
 
@@ -145,6 +155,9 @@ impl OutputFields {
         }
         let (_, mut fields) = found?;
         fields.answer = named(output, "answer", &ANSWER, 1, &Value::is_string);
+        if !output.get("answer").is_some_and(Value::is_object) {
+            fields.grounded = named(output, "grounded", &GROUNDED, 3, &Value::is_boolean);
+        }
         Some(fields)
     }
 
@@ -172,6 +185,7 @@ impl OutputFields {
         let fields = Self {
             hits: None,
             answer: None,
+            grounded: None,
             chunk_id: other(named(
                 first,
                 "chunk_id",
@@ -267,27 +281,6 @@ fn named(
     Some(path).filter(|_| place < names.len())
 }
 
-/// Every value in an object and in the objects in it, up to a depth, with the names that lead to it and dots between
-/// them. A name with a dot in it cannot be written that way and is left out.
-fn places(object: &Value, depth: usize) -> Vec<(String, &Value)> {
-    let mut found = Vec::new();
-    let fields = object.as_object().into_iter().flatten();
-    for (name, value) in fields.filter(|(name, _)| !name.is_empty() && !name.contains('.')) {
-        found.push((name.clone(), value));
-        if depth > 1 {
-            let inner = places(value, depth - 1).into_iter();
-            found.extend(inner.map(|(path, value)| (format!("{name}.{path}"), value)));
-        }
-    }
-    found
-}
-
-/// The value to which a path leads.
-fn value_at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.')
-        .try_fold(object, |value, name| value.get(name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,6 +322,13 @@ mod tests {
         assert_eq!(
             proposed(store).as_deref(),
             Some("{hits: result.points, doc_id: id, text: payload.text}")
+        );
+        // What tells a refusal, elsewhere than beside the answer.
+        let refuses =
+            json!({ "answer": "No.", "meta": { "grounded": false }, "sources": ["late.md"] });
+        assert_eq!(
+            proposed(refuses).as_deref(),
+            Some("{hits: sources, grounded: meta.grounded}")
         );
         // Names alone, and this program's own names.
         assert_eq!(

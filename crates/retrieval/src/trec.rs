@@ -1,5 +1,6 @@
-//! The files of an evaluation made elsewhere: relevance judgements and runs, as TREC text, JSON or JSON lines. A file
-//! is read as a whole, so that the columns of its lines can be borrowed instead of copied.
+//! The files of an evaluation made elsewhere: relevance judgements and runs, as TREC text, JSON or JSON lines, and
+//! judgements as BEIR has them. A file is read as a whole, so that the columns of its lines can be borrowed instead of
+//! copied.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -22,11 +23,16 @@ struct LineLayout<N> {
     columns: &'static [&'static str],
     /// The column with the number.
     number: usize,
+    /// Whether the file may be one of BEIR, with three columns.
+    beir: bool,
     /// Parses the number, or says which numbers are valid.
     parse: fn(&str) -> Result<N, &'static str>,
     /// Reads a line of JSON.
     json: fn(&str) -> serde_json::Result<Row<'static, N>>,
 }
+
+/// The names of the columns of a file of BEIR, which has a tab between each two, and the names in its first line.
+const BEIR: [&str; 3] = ["query-id", "corpus-id", "score"];
 
 /// Receives one row with its line number, or returns the problem of the row.
 type Take<'a, 't, N> = &'a mut dyn FnMut(usize, Row<'t, N>) -> Result<(), String>;
@@ -39,10 +45,16 @@ impl<N: DeserializeOwned> LineLayout<N> {
             return object(path, text, take);
         }
         let is_json = matches!(ending, Some("jsonl" | "ndjson"));
+        let is_beir = self.beir && !is_json && self.is_beir(text);
+        let header = text.lines().position(|line| is_beir && is_header(line));
         for (number, line) in (1..).zip(text.lines()) {
-            let row = match is_json {
-                true => self.object_of_line(line),
-                false => self.columns_of_line(line),
+            if header.is_some_and(|header| number == header + 1) {
+                continue;
+            }
+            let row = match (is_json, is_beir) {
+                (true, _) => self.object_of_line(line),
+                (false, true) => self.beir_of_line(line),
+                (false, false) => self.columns_of_line(line),
             };
             let taken = match row {
                 Ok(Some(row)) => take(number, row),
@@ -60,6 +72,29 @@ impl<N: DeserializeOwned> LineLayout<N> {
             false => (self.json)(line)
                 .map(Some)
                 .map_err(|error| error.to_string()),
+        }
+    }
+
+    /// Whether the first line has the names of the columns of BEIR, or three columns with a number in the last.
+    fn is_beir(&self, text: &str) -> bool {
+        let first = text.lines().find(|line| !line.trim().is_empty());
+        first.is_some_and(|line| is_header(line) || matches!(self.beir_of_line(line), Ok(Some(_))))
+    }
+
+    fn beir_of_line<'t>(&self, line: &'t str) -> Result<Option<Row<'t, N>>, String> {
+        if line.trim().is_empty() {
+            return Ok(None);
+        }
+        let cells: Vec<&str> = line.split('\t').map(str::trim).collect();
+        match *cells {
+            [query, document, number] if !query.is_empty() && !document.is_empty() => {
+                Ok(Some((query.into(), document.into(), (self.parse)(number)?)))
+            }
+            _ => Err(format!(
+                "3 columns with tabs between them are needed ({}), found {}",
+                BEIR.join(", "),
+                cells.iter().filter(|cell| !cell.is_empty()).count()
+            )),
         }
     }
 
@@ -88,6 +123,13 @@ impl<N: DeserializeOwned> LineLayout<N> {
         let number = (self.parse)(found[self.number])?;
         Ok(Some((found[0].into(), found[2].into(), number)))
     }
+}
+
+/// Whether a line has the names of the columns of BEIR.
+fn is_header(line: &str) -> bool {
+    let line = line.trim_start_matches('\u{feff}');
+    let names = line.split_whitespace().map(str::to_lowercase);
+    names.eq(BEIR.map(str::to_owned))
 }
 
 /// Passes on the entries of one object: queries to documents to numbers. Its entries have no line number of their own.
@@ -185,6 +227,7 @@ struct JudgementLine {
 const JUDGEMENT_LAYOUT: LineLayout<i64> = LineLayout {
     columns: &["query", "iteration", "document", "grade"],
     number: 3,
+    beir: true,
     parse: |grade| {
         grade
             .parse()
@@ -197,7 +240,7 @@ const JUDGEMENT_LAYOUT: LineLayout<i64> = LineLayout {
 };
 
 impl Qrels {
-    /// Reads a file of judgements: TREC columns, `.json` or `.jsonl`.
+    /// Reads a file of judgements: the columns of TREC or BEIR, `.json` or `.jsonl`.
     ///
     /// # Errors
     ///
@@ -307,6 +350,7 @@ struct HitRow {
 const RUN_LAYOUT: LineLayout<f64> = LineLayout {
     columns: &["query", "Q0", "document", "rank", "score", "run"],
     number: 4,
+    beir: false,
     parse: |score| match score.parse::<f64>() {
         Ok(score) if !score.is_nan() => Ok(score),
         _ => Err("the score must be a number"),

@@ -20,6 +20,9 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<B
     golden(steps, survey)?;
     let config = steps.config()?;
     let first = first_question(&config)?;
+    for note in &first.notes {
+        steps.print(note)?;
+    }
     let run = |config: &Config| {
         let first = first_question(config)?;
         let asked = trial::TrialInput {

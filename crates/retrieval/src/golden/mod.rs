@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use kelvin_base::decode::plain;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
-use kelvin_probe::rows::{self, RowFields, RowForm};
+use kelvin_base::notice::{Code, Notice};
+use kelvin_page::safe;
+use kelvin_probe::rows::{self, ReadCell, RowFields, RowForm, RowLines};
 use kelvin_run::config;
 use kelvin_run::config::diagnostic;
 use kelvin_run::config::diagnostic::Problem;
@@ -26,13 +28,8 @@ const FORM: &str = "write an entry for each query, such as `- {id: q1, query: \"
 /// The fields of an entry in a table or in JSON lines.
 pub(super) const FIELDS: RowFields = RowFields {
     texts: &["id", "query"],
-    lists: &[
-        "expected_doc_ids",
-        "expected_chunk_ids",
-        "must_contain",
-        "forbidden",
-        "tags",
-    ],
+    lists: &["must_contain", "forbidden", "tags"],
+    ids: &["expected_doc_ids", "expected_chunk_ids"],
     others: &["should_refuse", "expected_spans"],
     question: "query",
 };
@@ -145,6 +142,73 @@ impl GoldenQuery {
 /// The documents that exist, and the chunks, each with its document.
 type Exist<'a> = (&'a BTreeSet<String>, &'a BTreeMap<String, String>);
 
+/// A golden set as a file has it.
+#[derive(Debug)]
+pub struct GoldenSet {
+    /// Its queries.
+    pub queries: Vec<GoldenQuery>,
+    /// The cells that may name one document or several, if there is no corpus that tells it.
+    cells: Vec<ReadCell>,
+    /// The name of the file.
+    file: String,
+}
+
+/// How many cells a notice shows.
+const SHOWN_CELLS: usize = 5;
+
+impl GoldenSet {
+    /// A notice if cells may name several documents and are read as one: nothing is found for such a query, before a
+    /// change and after it.
+    pub fn unclear_cells(&self) -> Option<Notice> {
+        let (count, shown) = self.shown_cells(false)?;
+        let file = &self.file;
+        let what = match count {
+            1 => format!(
+                "1 cell of the golden set `{file}` has a comma, `|` or brackets and is read as one id, since"
+            ),
+            many => format!(
+                "{many} cells of the golden set `{file}` have a comma, `|` or brackets and are each read as one id, since"
+            ),
+        };
+        let text = format!(
+            "{what} nothing tells whether there are several: {shown}; put `;` between several ids, write a single one as \
+             `[\"…\"]`, or name the `corpus`, which tells which documents there are"
+        );
+        Some(Notice::new(Code::own("unclear_ids"), text))
+    }
+
+    /// A notice on how cells were read in which a comma or `|` stands between ids.
+    pub fn separated_cells(&self) -> Option<Notice> {
+        let (count, shown) = self.shown_cells(true)?;
+        let file = &self.file;
+        let what = match count {
+            1 => format!("1 cell of the golden set `{file}` is"),
+            many => format!("{many} cells of the golden set `{file}` are each"),
+        };
+        let text = format!(
+            "{what} read as several ids: {shown}; write one id that has such a sign in it as `[\"…\"]`"
+        );
+        Some(Notice::new(Code::own("several_ids"), text).minor())
+    }
+
+    /// How many cells were read as several ids, or as one, and the first of them with their places.
+    fn shown_cells(&self, is_several: bool) -> Option<(usize, String)> {
+        let cells = self.cells.iter();
+        let cells: Vec<&ReadCell> = cells.filter(|cell| cell.is_several == is_several).collect();
+        let shown = cells.iter().take(SHOWN_CELLS).map(|cell| {
+            let text = safe::cut(&safe::line(&cell.text), 60);
+            format!(
+                "line {}, `{}`: `{text}`",
+                cell.line,
+                safe::line(&cell.field)
+            )
+        });
+        let more = (cells.len() > SHOWN_CELLS).then(|| "…".to_owned());
+        let shown: Vec<String> = shown.chain(more).collect();
+        (!cells.is_empty()).then(|| (cells.len(), shown.join("; ")))
+    }
+}
+
 /// Reads a golden set. `named` are the names of its fields in the file, if they differ; `exist` says which documents
 /// and chunks exist, if that is known.
 ///
@@ -155,7 +219,7 @@ pub fn read(
     file: &Path,
     named: &BTreeMap<String, String>,
     exist: Option<Exist<'_>>,
-) -> anyhow::Result<Vec<GoldenQuery>> {
+) -> anyhow::Result<GoldenSet> {
     if file.extension().is_some_and(|ending| ending == "xlsx") {
         return Err(Misuse::new(format!(
             "the golden set `{}` cannot be read: it is a file of a spreadsheet",
@@ -167,11 +231,13 @@ pub fn read(
     let source = load::read_within(file, yaml::YamlLimits::ITEMS)?;
     let source = source.strip_prefix('\u{feff}').unwrap_or(&source);
     let form = RowForm::of_file(file).filter(|form| *form != RowForm::Array || !named.is_empty());
-    let list = match form {
-        Some(form) => {
-            as_list(source, form, named).map_err(|found| diagnostic::misuse(file, source, found))?
-        }
-        None if named.is_empty() => source.to_owned(),
+    let RowLines { text: list, cells } = match form {
+        Some(form) => as_list(source, form, named, exist)
+            .map_err(|found| diagnostic::misuse(file, source, found))?,
+        None if named.is_empty() => RowLines {
+            text: source.to_owned(),
+            cells: Vec::new(),
+        },
         None => {
             let what = "`retrieval.golden_fields` names fields of a table or of JSON, and the golden set is YAML";
             let help =
@@ -180,7 +246,13 @@ pub fn read(
         }
     };
     let queries = understand(&list, exist);
-    queries.map_err(|found| diagnostic::misuse(file, &list, found).into())
+    let queries = queries.map_err(|found| diagnostic::misuse(file, &list, found))?;
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    Ok(GoldenSet {
+        queries,
+        cells,
+        file: safe::line(&name),
+    })
 }
 
 /// The text of a list with each entry on the line where its row begins.
@@ -188,15 +260,27 @@ fn as_list(
     source: &str,
     form: RowForm,
     named: &BTreeMap<String, String>,
-) -> Result<String, Vec<Problem>> {
-    let lines = rows::as_lines(source, form, &FIELDS, named)?;
+    exist: Option<Exist<'_>>,
+) -> Result<RowLines, Vec<Problem>> {
+    let exists = |field: &str, id: &str| {
+        let (documents, chunks) = exist?;
+        Some(match field {
+            "expected_chunk_ids" => chunks.contains_key(id),
+            _ => documents.contains(id),
+        })
+    };
+    let lines = rows::as_lines(source, form, &FIELDS, named, &exists)?;
     let entries = lines
+        .text
         .split_inclusive('\n')
         .map(|line| match line.starts_with('{') {
             true => format!("- {line}"),
             false => line.to_owned(),
         });
-    Ok(entries.collect())
+    Ok(RowLines {
+        text: entries.collect(),
+        cells: lines.cells,
+    })
 }
 
 fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>, Vec<Problem>> {

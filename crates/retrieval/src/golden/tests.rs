@@ -179,7 +179,8 @@ fn from_file(name: &str, text: &str, named: &[(&str, &str)]) -> Result<Vec<Golde
     let named = named
         .iter()
         .map(|(name, field)| ((*name).to_owned(), (*field).to_owned()));
-    read(&file, &named.collect(), None).map_err(|error| error.to_string())
+    let set = read(&file, &named.collect(), None).map_err(|error| error.to_string())?;
+    Ok(set.queries)
 }
 
 #[test]

@@ -44,6 +44,8 @@ struct RawRetrievedAnswer {
     #[serde(default)]
     citations: Vec<Citation>,
     refusal_reason: Option<String>,
+    /// The path of a field that is called `grounded` and is not read.
+    unread_grounded: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -128,6 +130,11 @@ impl Output {
         json!({
             "hits": hits.collect::<Value>(), "answer": answer, "chunker_version": self.chunker_version,
         })
+    }
+
+    /// The path of a field of the output that is called `grounded` and is not read.
+    pub(super) fn unread_grounded(&self) -> Option<&str> {
+        self.answer.as_ref()?.unread_grounded.as_deref()
     }
 
     fn put_in_order(&mut self) -> Result<(), String> {

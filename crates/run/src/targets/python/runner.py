@@ -122,6 +122,14 @@ def _question(input):
     return input["query"] if isinstance(input, dict) and set(input) == {"id", "query"} else input
 
 
+def _field(fields, name):
+    """The field of a record with this name, or the only one that differs from it in capital letters alone."""
+    if name in fields:
+        return name
+    alike = [field for field in fields if field.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
 class _Text(bytes):
     """A value that is JSON already."""
 
@@ -173,7 +181,10 @@ class _Function:
             del given["path"]
         known = {one.name: given[one.name] for one in self.parameters if one.name in given}
         fields = input if isinstance(input, dict) else {}
-        known.update((one.name, fields[one.name]) for one in self.required if one.name in fields and one.name not in given)
+        for one in self.required:
+            field = None if one.name in given else _field(fields, one.name)
+            if field is not None:
+                known[one.name] = fields[field]
         # The only parameter for an input gets it, whatever its name is.
         if all(name in turn for name in known):
             others = [one for one in self.parameters if one.name not in turn]
@@ -210,9 +221,12 @@ class _Function:
             text = "; it got the text of the question as `%s`; a parameter called `input` gets an object with `id` and `query`"
             return text % alone[0] if alone and known[alone[0]] is fields.get("query") else ""
         names = ["`%s`" % name for name in list(fields)[:12]]
-        alone = [name for name in fields if name not in self.names]
         text = "; it got the whole input as `%s`, an object with %s" % (got[0], ", ".join(names))
-        return text + ("; a parameter called `%s` gets that field alone" % alone[-1] if alone else "")
+        # Which of several fields is the question is not known here: one may be the right answer.
+        alone = [name for name in fields if name not in self.names and name != "id"]
+        if len(alone) == 1:
+            return text + "; a parameter called `%s` gets that field alone" % alone[0]
+        return text + ("; a parameter that has the name of one of them gets that field alone" if alone else "")
 
     def call(self, input, path, turn=()):
         """What the function returns, which may have to be awaited."""
