@@ -15,6 +15,7 @@ mod compute;
 pub(crate) mod doctor;
 mod drift;
 pub(crate) mod echo;
+mod elsewhere;
 mod eval;
 mod export;
 mod finished;

@@ -9,7 +9,7 @@ use super::looking::{ComparisonEnding, Looking, unknown};
 use super::stored::StoredReports;
 use super::{
     BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, as_it_was, calibrated,
-    claims, compute, drift, measure, record, rules, stored, texts, why, write,
+    claims, compute, drift, elsewhere, measure, record, rules, stored, texts, why, write,
 };
 use crate::baseline;
 use crate::baseline::{Baseline, Remote, Search};
@@ -383,6 +383,7 @@ fn weigh(
 
     let edited_texts = as_it_was::edited_texts(config, base, &head);
     let mut told = what_differs(base, &head, &left_out);
+    elsewhere::name_files(asked.0, (config, provenance), &mut told.told);
     told.told.extend(side.differences(config));
     let code_at = commit_that_runs_again(config, provenance, side)?;
     let other_packages = match code_at.filter(|_| provenance.source != Source::Compute) {

@@ -276,3 +276,53 @@ fn a_right_pipeline_may_edit_cases_and_is_asked_about_the_old_ones_alone() {
     let (asked, all) = (judgement["reruns"].as_u64(), calls.map(|calls| calls - 1));
     assert!(asked > Some(0) && asked < all, "{asked:?} of {all:?}");
 }
+
+/// The cases as an array of records, with this text between the tokens of JSON and this mark for `é`.
+fn records(blank: &str, accented: &str) -> String {
+    let record = |at: usize| {
+        let rule = ["granted", "refused"][at % 2];
+        format!(
+            "{{'name':{blank}'caf{accented}-{at}',{blank}'rule':{blank}'It is {rule} by rule {at}.',{blank}'expected':{blank}'{rule}'}}"
+        )
+    };
+    let all: Vec<String> = (0..12).map(record).collect();
+    let all = all.join(&format!(",{blank}"));
+    format!("[{blank}{all}{blank}]\n").replace('\'', "\"")
+}
+
+#[test]
+fn a_loss_does_not_hide_behind_another_layout_of_the_file_of_records() {
+    const READS: &str = "case $(cat \"$1\") in *granted*) echo '{\"decision\": \"granted\"}';; *) echo '{\"decision\": \
+                         \"refused\"}';; esac > \"$2\"\n";
+    let (_remote, url) = bare();
+    let project = pushed(&url, READS);
+    let configured = "run: sh pipeline.sh {input} {output}\ncases: cases.json\nrecords: {id: name}\ndecision_field: \
+                      decision\ngoverning_types: [rule]\njobs: 1\n";
+    project.write("kelvin.yaml", configured);
+    project.write("cases.json", &records("", "é"));
+    commit(&project, "records");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    let gated = |name: &str, script: &str| {
+        git(project.root(), &["checkout", "--quiet", "--force", "main"]);
+        branch(&project, name, script);
+        project.write("cases.json", &records("\n    ", "\\u00e9"));
+        commit(&project, name);
+        let said = project.kelvin(&["gate"]);
+        (said.code, verdict(&project, &said))
+    };
+    let (code, judgement) = gated("layout", READS);
+    let metric = &judgement["metrics"]["evidence.agrees_with_labels"];
+    assert_eq!(
+        (code, &metric["unpaired"]),
+        (Some(0), &json!(null)),
+        "{metric}"
+    );
+    assert_eq!(metric["coverage"]["turned"], json!(0), "{metric}");
+    assert_eq!(judgement["differences"], json!([]));
+    let (code, judgement) = gated("loss", &READS.replace("*granted*", "*nothing*"));
+    assert_eq!(
+        (code, &judgement["verdict"]),
+        (Some(3), &json!("regression"))
+    );
+}

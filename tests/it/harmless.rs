@@ -405,3 +405,39 @@ fn a_pattern_that_cannot_be_read_is_told_at_its_place() {
         assert!(said.stdout.contains(text), "{text}: {}", said.stdout);
     }
 }
+
+#[test]
+fn files_outside_the_folder_of_the_configuration_are_named_where_no_others_changed() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    fs::create_dir(project.path("app")).expect("made");
+    for name in ["kelvin.yaml", "cases", "pipeline.sh"] {
+        let moved = format!("app/{name}");
+        fs::rename(project.path(name), project.path(&moved)).expect("moved");
+    }
+    project.write(".gitignore", "kelvin/\n.kelvin-cache/\n");
+    commit(&project, "moved");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    let config = "--config=app/kelvin.yaml";
+    project.kelvin(&["check", config]).expect(0);
+    project.kelvin(&["baseline", "save", config]).expect(0);
+    git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+    let mut told = Vec::new();
+    for file in [
+        "packages/web/package.json",
+        "README.md",
+        "docs/a.md",
+        "app/pipeline.sh",
+    ] {
+        project.write(file, &format!("{GROUNDED}# another\n"));
+        commit(&project, file);
+        project.kelvin(&["gate", config]).expect(0);
+        told.push(project.json("app/kelvin/gate.json")["differences"][0].to_string());
+    }
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    "files of the repository changed outside the folder of the configuration: `packages/web/package.json`; they count as the pipeline, since `fingerprint` names no files"
+    "files of the repository changed outside the folder of the configuration: `README.md`, `packages/web/package.json`; they count as the pipeline, since `fingerprint` names no files"
+    "files of the repository changed outside the folder of the configuration: `README.md`, `docs/a.md` and 1 more; they count as the pipeline, since `fingerprint` names no files"
+    "the pipeline changed"
+    "#);
+}

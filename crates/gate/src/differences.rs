@@ -25,7 +25,15 @@ pub enum Difference {
     /// The command or its declared environment changed.
     Command,
     /// The code of the pipeline changed.
-    Pipeline,
+    Pipeline {
+        /// If no file in the folder of the configuration changed: the first of the files of the repository that did,
+        /// relative to its top.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        outside: Vec<String>,
+        /// How many such files there are besides.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        more: usize,
+    },
     /// Whether the code of the pipeline changed is not known.
     PipelineUnknown,
     /// The perturbations were chosen by another seed.
@@ -123,9 +131,15 @@ pub enum Difference {
 }
 
 impl Difference {
+    /// The code of the pipeline changed, wherever that is.
+    pub const PIPELINE: Self = Self::Pipeline {
+        outside: Vec::new(),
+        more: 0,
+    };
+
     /// Whether the difference is in the code of the pipeline, which a comparison is supposed to judge.
     pub const fn is_of_the_pipeline(&self) -> bool {
-        matches!(self, Self::Pipeline | Self::PipelineUnknown)
+        matches!(self, Self::Pipeline { .. } | Self::PipelineUnknown)
     }
 }
 
@@ -137,7 +151,20 @@ impl Difference {
             Self::Cases => format!("the {items} changed"),
             Self::Configuration => "the configuration changed".to_owned(),
             Self::Command => "the command changed".to_owned(),
-            Self::Pipeline => "the pipeline changed".to_owned(),
+            Self::Pipeline { outside, .. } if outside.is_empty() => {
+                "the pipeline changed".to_owned()
+            }
+            Self::Pipeline { outside, more } => {
+                let more = match more {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                format!(
+                    "files of the repository changed outside the folder of the configuration: {}{more}; they count as \
+                     the pipeline, since `fingerprint` names no files",
+                    listed(outside)
+                )
+            }
             Self::PipelineUnknown => "whether the pipeline changed is not known".to_owned(),
             Self::Seed { base, head } => format!("the seed was {base} and is {head}"),
             Self::Setting { name, base, head } => format!("the {name} were {} and are {}",
@@ -269,6 +296,14 @@ impl From<SettingDiffers> for Difference {
     }
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 fn listed(values: &[String]) -> String {
     if values.is_empty() {
         return "none".to_owned();
@@ -306,7 +341,7 @@ pub fn differences(base: &Report, head: &Report) -> Differences {
     }
     match (old.pipeline, new.pipeline) {
         (Some(old), Some(new)) if old == new => {}
-        (Some(_), Some(_)) => told.push(Difference::Pipeline),
+        (Some(_), Some(_)) => told.push(Difference::PIPELINE),
         _ => told.push(Difference::PipelineUnknown),
     }
     if before.seed != after.seed {

@@ -215,17 +215,24 @@ fn keeping(config: &Config, repo: &Repository) -> (String, String) {
             KEEPING.replace("[main]", &format!("[{branch}]")),
         );
     }
-    let file = match config.file == Path::new("kelvin.yaml") {
-        true => String::new(),
-        false => quoted(&format!("--config={}", config.file.display())),
-    };
-    let init = format!("kelvin init --workflow {file}");
+    let init = format!("kelvin init --workflow{}", named(config));
     (
         format!(
             "the shell, which writes the two workflows: with them each push to the base branch keeps one; or {by_hand}"
         ),
-        init.trim_end().to_owned(),
+        init,
     )
+}
+
+/// The flag that names the configuration, after a space; empty for the default.
+fn named(config: &Config) -> String {
+    match config.file == Path::new("kelvin.yaml") {
+        true => String::new(),
+        false => format!(
+            " {}",
+            quoted(&format!("--config={}", config.file.display()))
+        ),
+    }
 }
 
 /// How a report of the base branch is stored without a workflow.
@@ -238,7 +245,8 @@ fn by_hand(config: &Config) -> String {
         Some(_) => "",
         None => " --local",
     };
-    format!("run `kelvin check{repeats} && kelvin baseline save{local}` there once")
+    let named = named(config);
+    format!("run `kelvin check{named}{repeats} && kelvin baseline save{named}{local}` there once")
 }
 
 /// Whether a workflow of the repository runs the action.

@@ -13,6 +13,7 @@ use super::{template, workflows};
 use crate::baseline;
 use crate::cli::check::shown;
 use kelvin_base::exit::Misuse;
+use kelvin_gate::reproduce::quoted;
 
 /// The paths of everything that may be written.
 #[derive(Debug)]
@@ -49,19 +50,15 @@ impl Target {
         let top = self.repository.as_ref().unwrap_or(&self.root);
         let config = self.config.strip_prefix(top).unwrap_or(&self.config);
         let shown = config.display().to_string();
-        let setup = if top.join("requirements.txt").is_file() {
-            Some("pip install -r requirements.txt")
-        } else if top.join("package-lock.json").is_file() {
-            Some("npm ci")
-        } else {
-            None
-        };
+        let setup = [&self.root, top]
+            .into_iter()
+            .find_map(|folder| setup(folder, folder.strip_prefix(top).unwrap_or(folder)));
         let unusual = (shown != "kelvin.yaml").then_some(&*shown);
         let folder = top.join(".github/workflows");
         let mut workflows = vec![
             (
                 folder.join("kelvin.yml"),
-                on.measures(unusual, setup, &self.branch()),
+                on.measures(unusual, setup.as_deref(), &self.branch()),
             ),
             (folder.join("kelvin-post.yml"), template::post(unusual)),
         ];
@@ -94,6 +91,23 @@ impl Target {
             )),
         )
     }
+}
+
+/// The command that installs what a folder lists, for a shell in the top folder of the repository; `shown` is the folder
+/// relative to that.
+fn setup(folder: &Path, shown: &Path) -> Option<String> {
+    let requirements = "requirements.txt";
+    if folder.join(requirements).is_file() {
+        let list = shown.join(requirements);
+        return Some(format!("pip install -r {}", quoted(list.to_str()?)));
+    }
+    if !folder.join("package-lock.json").is_file() {
+        return None;
+    }
+    Some(match shown.to_str()? {
+        "" => "npm ci".to_owned(),
+        shown => format!("npm ci --prefix {}", quoted(shown)),
+    })
 }
 
 /// The lines that make git ignore the output folder, the cache and the history.

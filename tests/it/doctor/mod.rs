@@ -317,3 +317,24 @@ fn the_workflows_of_init_measure_pushes_to_the_branch_that_the_repository_has() 
         assert!(!post.contains("configuration:"), "{post}");
     }
 }
+
+#[test]
+fn the_commands_that_keep_a_report_name_a_configuration_with_another_place() {
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, CONSTANT);
+    fs::create_dir(project.path("my app")).expect("made");
+    for name in ["kelvin.yaml", "cases", "pipeline.sh"] {
+        let moved = format!("my app/{name}");
+        fs::rename(project.path(name), project.path(&moved)).expect("moved");
+    }
+    repository::commit(&project, "moved");
+    let said = project.kelvin(&["doctor", "--config=my app/kelvin.yaml", "--format=json"]);
+    let found = finding(&said, "baseline");
+    let named = "'--config=my app/kelvin.yaml'";
+    assert_eq!(
+        found["add"]["lines"],
+        format!("kelvin init --workflow {named}")
+    );
+    let by_hand = format!("`kelvin check {named} && kelvin baseline save {named}`");
+    expect(&found, "warn", &[&by_hand]);
+}

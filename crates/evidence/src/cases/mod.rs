@@ -29,6 +29,7 @@ use kelvin_probe::case_files;
 use kelvin_probe::case_files::{CaseFile, one, shown};
 use kelvin_run::judge;
 pub use markdown::{type_of, with_newline};
+use records::digest_of_values;
 pub use records::{RecordForm, RecordList, Slot};
 
 /// All the cases of a run, sorted by name, with their unit types.
@@ -201,9 +202,17 @@ impl Case {
         }
     }
 
-    /// The digest of the text that the pipeline gets.
+    /// The digest of the input: of the text that the pipeline gets, or of the values of the record.
     pub fn digest(&self) -> Digest {
-        Digest::of(self.input().as_bytes())
+        self.digest_of(self.input())
+    }
+
+    /// The digest of an input in the form of this case, e.g. of a variant.
+    pub fn digest_of(&self, input: &str) -> Digest {
+        match &self.form {
+            DocumentForm::Markdown => Digest::of(input.as_bytes()),
+            DocumentForm::Record(_) => digest_of_values(input),
+        }
     }
 
     /// The title of the case for people: its first heading of level 1, otherwise its first line that is not a heading,

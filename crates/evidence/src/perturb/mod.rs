@@ -439,10 +439,10 @@ impl Variant {
         text
     }
 
-    /// The digest of the text of the variant. It is computed only for records, since it costs as much as making the
+    /// The digest of the variant as an input. It is computed only for records, since it costs as much as making the
     /// text.
     pub fn digest(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> Digest {
-        Digest::of(self.render(corpus, at, settings).as_bytes())
+        corpus.cases[at].digest_of(&self.render(corpus, at, settings))
     }
 
     /// The changes to the case at this index of the corpus.

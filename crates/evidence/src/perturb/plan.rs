@@ -70,7 +70,7 @@ impl<'a> Planner<'a> {
             let id = self.names.next(kind.name, draft.unit_type.as_deref());
             self.text.clear();
             subject.render(&mut self.text, &draft.pieces);
-            if !self.texts.insert(Digest::of(self.text.as_bytes())) {
+            if !self.texts.insert(subject.case().digest_of(&self.text)) {
                 continue;
             }
             kept += 1;

@@ -531,7 +531,7 @@ mod tests {
     fn another_command_leaves_something_to_look_at() {
         let verdict = Verdict::without_base(Word::Pass, Effect::Warn, "");
         let mut judgement = Judgement::without_base(verdict, Vec::new());
-        judgement.difference_codes = vec![Difference::Pipeline, Difference::Command];
+        judgement.difference_codes = vec![Difference::PIPELINE, Difference::Command];
         let step = next(&judgement).show(|_, name| format!("`{name}`"));
         insta::assert_snapshot!(step, @"This change calls the pipeline in another way: see that what is called is what you ship.");
     }

@@ -95,6 +95,42 @@ fn a_gitignore_keeps_its_lines_and_gets_ours_once() {
 }
 
 #[test]
+fn what_lies_beside_the_configuration_is_installed_and_otherwise_what_lies_at_the_top() {
+    let top = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(top.path().join(".git")).expect("made");
+    let inner = top.path().join("my pipeline");
+    fs::rename(project().path(), &inner).expect("moved");
+    let request = Request {
+        workflow: Some(true),
+        force: true,
+        ..complete(&inner)
+    };
+    let workflow = top.path().join(".github/workflows/kelvin.yml");
+    let setup = || {
+        assert_eq!(run(&request, None).0.expect("written"), Exit::Passed);
+        let text = fs::read_to_string(&workflow).expect("read");
+        let (_, behind) = text.split_once("setup: ")?;
+        let (setup, _) = behind.split_once(", base-repeats")?;
+        Some(setup.to_owned())
+    };
+    assert_eq!(setup(), None);
+    for (file, command) in [
+        ("package-lock.json", r#""npm ci""#),
+        (
+            "my pipeline/package-lock.json",
+            r#""npm ci --prefix 'my pipeline'""#,
+        ),
+        (
+            "my pipeline/requirements.txt",
+            r#""pip install -r 'my pipeline/requirements.txt'""#,
+        ),
+    ] {
+        fs::write(top.path().join(file), "").expect("written");
+        assert_eq!(setup().as_deref(), Some(command), "{file}");
+    }
+}
+
+#[test]
 fn in_a_repository_the_workflow_stands_at_its_top_and_names_the_configuration() {
     let top = tempfile::tempdir().expect("a temporary folder");
     fs::create_dir(top.path().join(".git")).expect("made");

@@ -1,5 +1,6 @@
 //! Cases that are records of one file: JSON lines, a JSON array, or a table.
 
+mod canonical;
 mod find;
 mod json;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use crate::EvidenceSettings;
 use crate::config::RecordSettings;
 use crate::decision::LARGEST;
 use crate::label::Label;
+use canonical::{KeyOrder, canonical};
 use find::{FieldProblem, FoundUnits};
 use json::{JsonType, MemberSpan};
 use kelvin_base::digest::Digest;
@@ -300,14 +302,15 @@ fn one_record(raw: &RawRow, rules: &RecordSettings, scorer: &dyn Scorer) -> Read
         // The pipeline must never get the label.
         let whole = 0..record.document.len();
         record.document = json::without(&record.document, &whole, &top, place);
-        top = match top_of(&record.document) {
-            Ok(top) => top,
-            Err(problem) => {
-                record.problems.push(problem);
-                return record;
-            }
-        };
     }
+    record.document = canonical(&record.document, KeyOrder::Written);
+    top = match top_of(&record.document) {
+        Ok(top) => top,
+        Err(problem) => {
+            record.problems.push(problem);
+            return record;
+        }
+    };
     let id_key = rules.id.as_deref().unwrap_or(DEFAULT_ID);
     match top.iter().find(|member| member.key == id_key) {
         Some(member) => match id_of(&record.document[member.value.clone()], id_key) {
@@ -632,10 +635,16 @@ impl Census {
     }
 }
 
+/// The digest of the values of a record: neither its layout nor the order of its keys makes another input of it.
+pub(super) fn digest_of_values(document: &str) -> Digest {
+    let values = canonical(document, KeyOrder::Sorted) + "\n";
+    Digest::of(values.as_bytes())
+}
+
 /// A case that is one record of a file.
 #[derive(Debug)]
 pub struct RecordForm {
-    /// The JSON text of the record, as the pipeline gets it.
+    /// The JSON text of the record in its canonical form, as the pipeline gets it.
     pub document: String,
     /// The position of each unit in the document, in the order of the units.
     pub slots: Vec<Slot>,

@@ -132,7 +132,7 @@ fn an_array_and_a_table_are_read_like_lines() {
     assert_eq!(names, [("case-0001", 2), ("case-0002", 6)]);
     assert_eq!(
         corpus_of_array.cases[0].input(),
-        "{\n    \"policy\": \"Approve.\",\n    \"n\": 1\n  }\n"
+        "{\"policy\": \"Approve.\", \"n\": 1}\n"
     );
 
     let table = "\u{feff}id,policy,expected\r\nb,\"Approve,\r\nif \"\"x\"\".\",1\r\na,Deny.,\r\n";
@@ -144,6 +144,52 @@ fn an_array_and_a_table_are_read_like_lines() {
     );
     assert_eq!(corpus.cases[1].expected.as_deref(), Some("\"1\""));
     assert_eq!(corpus.cases[0].expected, None);
+}
+
+#[test]
+fn the_layout_of_the_file_and_the_order_of_the_keys_make_no_other_input() {
+    let settings = settings("cases.json", &["policy"], &[]);
+    let inputs = |text: &str| -> Vec<(String, Digest)> {
+        let corpus = corpus(text, &settings);
+        let all = corpus.cases.iter().enumerate();
+        let inputs = all.flat_map(|(at, case)| {
+            let variants = variants(&corpus, at, &settings).into_iter();
+            let variants =
+                variants.map(|(variant, text)| (variant.id.to_string(), case.digest_of(&text)));
+            let own = (case.name.to_string(), case.digest());
+            variants.chain([own]).collect::<Vec<_>>()
+        });
+        let mut inputs: Vec<(String, Digest)> = inputs.collect();
+        inputs.sort();
+        inputs
+    };
+    let records = [("a", "Approve é."), ("b", "Deny.")].map(|(id, policy)| {
+        format!(
+            r#"{{"id":"{id}","policy":"{policy}","passages":["{id} one.","{id} two."],"meta":{{"x":1,"w":2}},"expected":"yes"}}"#
+        )
+    });
+    let plain = format!("[{}]", records.join(","));
+    let wanted = inputs(&plain);
+    assert!(wanted.len() > 10, "{}", wanted.len());
+    let indented = plain
+        .replace(',', ",\n    ")
+        .replace(':', " : ")
+        .replace('é', "\\u00e9");
+    let sorted = [("a", "Approve é."), ("b", "Deny.")].map(|(id, policy)| {
+        format!(
+            r#"{{"expected": "yes", "id": "{id}", "meta": {{"w": 2, "x": 1}}, "passages": ["{id} one.", "{id} two."], "policy": "{policy}"}}"#
+        )
+    });
+    let sorted = format!("[{}]", sorted.join(", "));
+    for (same, what) in [(indented, "indented"), (sorted, "sorted")] {
+        assert_eq!(inputs(&same), wanted, "{what}");
+    }
+    for edit in [
+        plain.replace("Approve", "approve"),
+        plain.replace(r#""x":1"#, r#""x":1.0"#),
+    ] {
+        assert_ne!(inputs(&edit), wanted, "{edit}");
+    }
 }
 
 #[test]
@@ -252,7 +298,7 @@ fn messages_change_places_where_that_is_declared_and_elements_keep_theirs_where_
         r#"[{"role": "user", "content": "Last 0."}, {"role": "user", "content": "Turn 0."}]"#;
     assert!(text.contains(turned), "{text}");
     assert!(
-        text.contains(r#"[ "Passage 0 one.",  "Passage 0 \u00e9 two.", "Passage 0 three." ]"#),
+        text.contains(r#"["Passage 0 one.", "Passage 0 é two.", "Passage 0 three."]"#),
         "{text}"
     );
 }
