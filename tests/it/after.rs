@@ -2,7 +2,7 @@ use kelvin_fixtures::text::lines_with;
 use std::process::Command;
 
 use crate::project::{CONSTANT, GROUNDED, Project, Said};
-use crate::repository::{bare, commit, git, pushed};
+use crate::repository::{bare, branch, commit, git, pushed, save};
 
 /// What follows a mark on a line of its own.
 fn line<'a>(said: &'a Said, mark: &str) -> &'a str {
@@ -47,6 +47,46 @@ fn the_first_failure_is_shown_whole_and_the_call_can_be_made_by_hand() {
             .current_dir("/")
             .output();
         assert_eq!(made.expect("a shell").status.code(), Some(7), "{said}");
+    }
+}
+
+#[test]
+fn the_cause_of_a_crash_is_the_exception_and_not_what_stands_behind_it() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, CONSTANT);
+    save(&project);
+    for (name, printed, cause) in [
+        (
+            "thrown",
+            "/app/agent.js:3\n  throw e;\n  ^\n\nTypeError: tool_calls is undefined\n    at run (/app/agent.js:3:9)\n\nNode.js \
+             v20.20.2",
+            "TypeError: tool_calls is undefined",
+        ),
+        (
+            "missing",
+            "  throw err;\n  ^\n\nError: Cannot find module x\nRequire stack:\n- /app/a.js\n    at load (node:1:2) {\n  code: 1\n\
+             }\n\nNode.js v20.20.2",
+            "Error: Cannot find module x",
+        ),
+        (
+            "raised",
+            "Traceback (most recent call last):\n  File \"a.py\", line 3\n    f()\nshop.Refused: no credit\nask again\nlater",
+            "shop.Refused: no credit",
+        ),
+    ] {
+        let crash = format!("echo '{printed}' >&2; exit 1\n");
+        branch(
+            &project,
+            name,
+            &format!("case $(cat \"$1\") in *cedar*) {crash};; esac\n{CONSTANT}"),
+        );
+        let said = project.kelvin(&["gate"]).expect(3);
+        let wanted = format!("it ended with exit code 1: {cause}");
+        for text in [said.stdout, project.read("kelvin/gate.md")] {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let line = words.join(" ").replace("\\_", "_");
+            assert!(line.contains(&wanted), "{wanted}: {text}");
+        }
     }
 }
 

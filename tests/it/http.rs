@@ -351,6 +351,23 @@ fn what_a_service_does_wrong_is_a_failure_with_what_came() {
 }
 
 #[test]
+fn a_part_that_the_answer_lacks_is_named_with_its_key_and_the_advice_helps() {
+    let server = Faults::start(|_, _| answers(&json!({ "label": "go" })));
+    let project = with_server(&server, "");
+    let http = |decision: &str| {
+        format!(
+            "{{url: \"{}/decide\", decision: /{decision}}}",
+            server.url()
+        )
+    };
+    configured(&project, &http("result"), FEW);
+    let said = project.kelvin(&["check"]).expect(2);
+    insta::assert_snapshot!(lines_with(&said.stderr, &["help: set"]), @"  help: set `run.http.decision` in `kelvin.yaml` to a field whose value the scorer can compare; nothing else was run");
+    configured(&project, &http("label"), FEW);
+    project.check();
+}
+
+#[test]
 fn a_run_that_was_killed_is_resumed_with_another_service_and_repeats_nothing_that_had_finished() {
     let slow = DECIDE.replace(
         "def decide(text):",

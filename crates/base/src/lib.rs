@@ -2,6 +2,7 @@
 //! failures of calls. It does not depend on probes, pages or processes.
 
 pub mod calendar;
+pub mod cause;
 pub mod clock;
 pub mod cost;
 pub mod decode;

@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use super::schedule::{self, Outcomes, Rounds};
 use super::survey::{Inputs, Survey};
 use super::{decision, records};
-use crate::CaseRecord;
 use crate::perturb::Plan;
+use crate::{CaseRecord, EvidenceSettings};
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_record::{Ending, Forecast, KeptTexts, Wanted};
 use kelvin_run::config::Config;
@@ -246,9 +246,15 @@ pub fn unusable_decision(case: &str, failure: &Failure, config: &Config) -> Opti
             // A workflow shows this message to everybody.
             failure.withhold_texts();
         }
+        // What an HTTP service answers is put into `decision_field`, so that another name there changes nothing.
+        let own = config.settings::<EvidenceSettings>();
+        let key = match own.and_then(|own| own.run.decision()) {
+            Some(_) => "run.http.decision",
+            None => "decision_field",
+        };
         anyhow!(
             "the first baseline, of case `{case}`, has no usable decision: {}\n  help: set \
-             `decision_field` in `{}` to a field whose value the scorer can compare; nothing else \
+             `{key}` in `{}` to a field whose value the scorer can compare; nothing else \
              was run",
             failure.message,
             config.file.display(),

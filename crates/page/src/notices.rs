@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::safe;
+use kelvin_base::cause::cause;
 use kelvin_base::failure::Failure;
 use kelvin_base::notice::{Code, Notice};
 
@@ -22,24 +23,21 @@ pub struct FailedInvocation<'a> {
 }
 
 impl FailedInvocation<'_> {
-    /// The last line of its standard error, if there is one.
-    pub fn last_line(&self) -> Option<String> {
-        last_line(self.failure)
+    /// Whether it printed anything on standard error that can be shown.
+    pub fn has_printed(&self) -> bool {
+        let mut lines = self.failure.stderr.lines();
+        lines.any(|line| !safe::line(line).is_empty())
     }
 }
 
-fn last_line(failure: &Failure) -> Option<String> {
-    let mut lines = failure.stderr.lines().rev().map(safe::line);
-    lines.find(|line| !line.is_empty())
-}
-
-/// A failure in one line: its message, and the last line of its standard error. The words come from outside.
+/// A failure in one line: its message, and the line of its standard error that tells the cause. The words come from
+/// outside.
 pub fn in_one_line(failure: &Failure) -> String {
     let message = safe::line(&failure.message);
     // The last printed line of a worker often repeats its error message.
-    match last_line(failure).filter(|line| !message.contains(line)) {
-        Some(line) => format!("{message}: {line}"),
-        None => message,
+    match cause(&failure.stderr).map(safe::line) {
+        Some(line) if !message.contains(&line) => format!("{message}: {line}"),
+        _ => message,
     }
 }
 

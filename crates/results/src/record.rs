@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FlakySince, MetricKind, SuiteSettings};
+use kelvin_base::cause::{cause, names_an_exception};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::Failure;
 use kelvin_page::safe;
@@ -76,8 +77,8 @@ pub struct SuiteBasis {
 pub struct EarlyEnd {
     /// The exit code.
     pub code: i32,
-    /// The beginning of the line of its standard error that tells the cause: the last line that names an exception, or
-    /// the last line.
+    /// The beginning of the line of its standard error that tells the cause: the first line of an exception, or the last
+    /// line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
 }
@@ -94,28 +95,12 @@ impl fmt::Display for EarlyEnd {
 }
 
 impl EarlyEnd {
-    /// The end with an exit code, after this standard error. Behind an exception may follow lines that do not tell the
-    /// cause, such as the notes that a library adds to it, or the place in a file.
+    /// The end with an exit code, after this standard error.
     pub(super) fn new(code: i32, stderr: &str) -> Self {
         const LONGEST: usize = 200;
-        let mut lines = stderr.lines();
-        let exception = lines.clone().rfind(|line| names_an_exception(line));
-        let last = exception.or_else(|| lines.rfind(|line| !line.trim().is_empty()));
-        let last = last.map(|last| last.trim().chars().take(LONGEST).collect());
+        let last = cause(stderr).map(|last| last.chars().take(LONGEST).collect());
         Self { code, last }
     }
-}
-
-/// Whether a line is the message of an exception, as interpreters print it: `ValueError: …`, `java.io.IOException: …`.
-/// The lines of code in a trace are indented.
-fn names_an_exception(line: &str) -> bool {
-    let name = match line.split_once(':') {
-        Some((before, _)) => before.split(" [").next().unwrap_or_default(),
-        None => line.trim_end(),
-    };
-    let is_alone = line.contains(':') || !name.contains(' ');
-    let is_type = ["Error", "Exception"].iter().any(|end| name.ends_with(end));
-    is_alone && is_type && !line.starts_with(char::is_whitespace)
 }
 
 impl SuiteBasis {

@@ -302,7 +302,7 @@ fn failures(writer: &mut Writer, failed: &[&FailedInvocation<'_>], listed: &List
     let printed = failed
         .iter()
         .take(listed.failures)
-        .filter(|one| one.last_line().is_some());
+        .filter(|one| one.has_printed());
     let printed: Vec<&&FailedInvocation<'_>> = printed.take(3).collect();
     if printed.is_empty() || listed.printed == 0 {
         return;

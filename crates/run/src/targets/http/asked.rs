@@ -21,6 +21,7 @@ use crate::targets::model::key::ServerKey;
 use crate::targets::model::{refusal, wire};
 use crate::targets::worker;
 use crate::targets::{Ended, FreshTarget, Invocation, Reply, Target, TargetSite};
+use kelvin_base::cause::cause;
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 
@@ -395,11 +396,8 @@ impl Target for HttpTarget {
         let service = match self.host.as_ref().map(ServiceHost::service).transpose() {
             Ok(service) => service,
             Err(Unanswered::Failed(failure) | Unanswered::EndedBefore(failure)) => {
-                let said = failure.stderr.lines().last().unwrap_or_default();
-                let said = match said {
-                    "" => String::new(),
-                    said => format!("; it printed: {said}"),
-                };
+                let said = cause(&failure.stderr).map(|said| format!("; it printed: {said}"));
+                let said = said.unwrap_or_default();
                 return Some(Err(format!("{}{said}", failure.message)));
             }
             Err(Unanswered::Interrupted) => return None,

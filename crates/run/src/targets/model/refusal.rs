@@ -58,7 +58,11 @@ pub(super) fn of_body(body: &Value, bytes: &[u8], sends_key: bool) -> Option<Fai
     })
 }
 
-/// The error text of the server, from any of the places where common formats have it.
+/// The longest text that can be the heading of another one, in characters.
+const SHORT: usize = 200;
+
+/// The error text of the server, from any of the places where common formats have it. A short `error` may be a mere
+/// heading, whose cause is beside it, in `message` or `detail`.
 pub(in crate::targets) fn said(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let told = serde_json::from_slice::<Value>(body).ok();
@@ -69,9 +73,19 @@ pub(in crate::targets) fn said(body: &[u8]) -> String {
             &body["message"],
             &body["detail"],
         ];
-        places.into_iter().find_map(Value::as_str)
+        let mut texts = places.into_iter().filter_map(Value::as_str).map(str::trim);
+        let first = texts.next()?;
+        let is_short = |text: &str| text.chars().count() <= SHORT;
+        let cause = texts.find(|text| !text.is_empty() && !first.contains(text));
+        Some(
+            match cause.filter(|text| is_short(text) && is_short(first)) {
+                Some(cause) if first.is_empty() => cause.to_owned(),
+                Some(cause) => format!("{first}: {cause}"),
+                None => first.to_owned(),
+            },
+        )
     });
-    let text = told.unwrap_or(&text).trim();
+    let text = told.as_deref().unwrap_or(&text).trim();
     text.chars().take(KEPT_CHARACTERS).collect()
 }
 
@@ -134,6 +148,34 @@ mod tests {
             assert_eq!(of(&[("retry-after", nothing)]), None, "{nothing}");
         }
         assert_eq!(of(&[date]), None);
+    }
+
+    #[test]
+    fn a_short_heading_is_told_with_the_cause_beside_it() {
+        let long = "x".repeat(SHORT + 1);
+        for (body, wanted) in [
+            (
+                r#"{"error": "Classification failed", "message": "context length exceeded"}"#,
+                "Classification failed: context length exceeded",
+            ),
+            (
+                r#"{"error": {"message": "no credit"}, "detail": "see billing"}"#,
+                "no credit: see billing",
+            ),
+            (
+                r#"{"error": "no credit", "message": "no credit"}"#,
+                "no credit",
+            ),
+            (r#"{"error": "", "detail": "no credit"}"#, "no credit"),
+            (
+                r#"{"error": 4, "detail": ["no credit"], "message": "no"}"#,
+                "no",
+            ),
+            (&format!(r#"{{"error": "no", "message": "{long}"}}"#), "no"),
+            (&format!(r#"{{"error": "{long}", "message": "no"}}"#), &long),
+        ] {
+            assert_eq!(said(body.as_bytes()), wanted);
+        }
     }
 
     #[test]
