@@ -1,7 +1,7 @@
 //! The line of a program's standard error that tells why it ended.
 
-/// The line that tells the cause: the first line of an uncaught exception, as Python, Node and Java print it, or the last
-/// line. Behind the exception may follow more lines of its own text, its stack, and what an interpreter says of itself.
+/// The line that tells the cause: the first line of an uncaught exception, as Python, Node and Java print it, or the
+/// last line. Behind the exception may follow more lines of its own text, its stack, and what an interpreter says of itself.
 pub fn cause(stderr: &str) -> Option<&str> {
     let lines: Vec<&str> = stderr.lines().map(str::trim_end).collect();
     let of_stack = before_a_stack(&lines);

@@ -77,8 +77,8 @@ pub struct SuiteBasis {
 pub struct EarlyEnd {
     /// The exit code.
     pub code: i32,
-    /// The beginning of the line of its standard error that tells the cause: the first line of an exception, or the last
-    /// line.
+    /// The beginning of the line of its standard error that tells the cause: the first line of an exception, or the
+    /// last line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
 }

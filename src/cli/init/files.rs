@@ -93,8 +93,8 @@ impl Target {
     }
 }
 
-/// The command that installs what a folder lists, for a shell in the top folder of the repository; `shown` is the folder
-/// relative to that.
+/// The command that installs what a folder lists, for a shell in the top folder of the repository; `shown` is the
+/// folder relative to that.
 fn setup(folder: &Path, shown: &Path) -> Option<String> {
     let requirements = "requirements.txt";
     if folder.join(requirements).is_file() {

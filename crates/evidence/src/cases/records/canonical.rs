@@ -108,8 +108,8 @@ fn plain(literal: &str) -> Cow<'_, str> {
     }
 }
 
-/// Sorts the members of the object at the end of the text. Members with the same key keep their order, since the last of
-/// them counts.
+/// Sorts the members of the object at the end of the text. Members with the same key keep their order, since the last
+/// of them counts.
 fn sort(written: &mut String, mut members: Vec<(String, usize)>) {
     let Some(&(_, start)) = members.first() else {
         return;
