@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::{Map, Value};
 
-use kelvin_system::git::{Oid, Repository};
+use kelvin_system::git::Oid;
 use kelvin_system::pipeline;
 
 use super::environments;
@@ -82,12 +82,11 @@ const KEYS_OF_NO_PACKAGE: [&str; 9] = [
 ///
 /// Fails if the commit or the work tree cannot be read.
 pub(crate) fn edited_lists(
-    repo: &Repository,
+    remote: &Remote<'_>,
     base: Oid,
     root: &Path,
 ) -> anyhow::Result<Vec<PathBuf>> {
-    let remote = Remote::of(repo);
-    let tree = tree::tree_of_commit(&remote, base)?;
+    let tree = tree::tree_of_commit(remote, base)?;
     let against = pipeline::against(root, &tree).context("failed to read the base")?;
     let against = against.context("the files of the repository cannot be listed")?;
     let root = root.canonicalize()?;
@@ -118,7 +117,7 @@ pub(crate) fn edited_lists(
             _ => continue,
         };
         let before = match tree.get_path(file) {
-            Ok(entry) => tree::blob(&remote, entry.id())?,
+            Ok(entry) => tree::blob(remote, entry.id())?,
             Err(_) => Vec::new(),
         };
         let now = fs::read(top.join(file)).unwrap_or_default();

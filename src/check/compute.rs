@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use super::stage::{self, Stage};
 use super::{CheckRequest, asked};
 use crate::baseline;
-use crate::baseline::{CheckoutForm, CommitFiles, Hint, Login, environments};
+use crate::baseline::{CheckoutForm, CommitFiles, Hint, Login, Remote, environments};
 use crate::registry::Registry;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_gate::report::Report;
@@ -60,12 +60,11 @@ pub(super) fn commit(
         no_cache: config.cache.is_none(),
         ..Overrides::default()
     };
-    let (repo, commit) = what.commit;
     let mut report = with(config, what, how, Vec::new(), observer, |stage| {
         stage.measure(&|_| true)?;
         Ok(stage.report())
     })?;
-    if let Some(lists) = edited_lists(config, repo, commit)? {
+    if let Some(lists) = edited_lists(config, what)? {
         let text = format!(
             "the base was run with the packages of the change, since the change edits {lists}: what other versions of \
              packages do to the answers was not looked at. A stored report of the base tells it (`kelvin baseline save` on \
@@ -89,8 +88,10 @@ pub(super) const OTHER_PACKAGES: &str = "other_packages";
 /// # Errors
 ///
 /// Fails if the commit or the work tree cannot be read.
-fn edited_lists(config: &Config, repo: &Repository, commit: Oid) -> anyhow::Result<Option<String>> {
-    let lists = baseline::edited_lists(repo, commit, &config.root)?;
+fn edited_lists(config: &Config, what: WantedItems<'_>) -> anyhow::Result<Option<String>> {
+    let ((repo, commit), (login, hint)) = (what.commit, what.fetched_with);
+    let remote = Remote::of(repo).with(login, hint);
+    let lists = baseline::edited_lists(&remote, commit, &config.root)?;
     let shown = |list: &PathBuf| safe::code_name(&list.display().to_string(), LONGEST);
     Ok(match &*lists {
         [] => None,
@@ -101,20 +102,15 @@ fn edited_lists(config: &Config, repo: &Repository, commit: Oid) -> anyhow::Resu
 }
 
 /// Why the code of a base with a stored report is not run beside the change: its packages are not those of the change. None
-/// if they are.
-///
-/// # Errors
-///
-/// Fails if the commit or the work tree cannot be read.
-pub(super) fn has_other_packages(config: &Config, commit: Oid) -> anyhow::Result<Option<String>> {
-    let repo = baseline::open(&config.root)?;
-    let lists = edited_lists(config, &repo, commit)?;
-    Ok(lists.map(|lists| {
+/// if they are, and for a commit that cannot be had: its code cannot be run either, which is an error where it is to be.
+pub(super) fn has_other_packages(config: &Config, what: WantedItems<'_>) -> Option<String> {
+    let lists = edited_lists(config, what).ok().flatten();
+    lists.map(|lists| {
         format!(
             "the base was not run again beside the change, since the change edits {lists}: it would run with the packages of \
              the change. Its stored answers count, and they say more with `baseline: {{repeats: 5}}`"
         )
-    }))
+    })
 }
 
 /// Measures some items of the head with the code of a commit, `repeats` times each, so that both versions of the code

@@ -387,7 +387,10 @@ fn weigh(
     told.told.extend(side.differences(config));
     let code_at = commit_that_runs_again(config, provenance, side)?;
     let other_packages = match code_at.filter(|_| provenance.source != Source::Compute) {
-        Some(commit) => compute::has_other_packages(config, commit)?,
+        Some(commit) => {
+            let repo = baseline::open(&config.root)?;
+            compute::has_other_packages(config, what(asked.0, (&repo, commit)))
+        }
         None => None,
     };
     let base_at = code_at.filter(|_| other_packages.is_none());
