@@ -61,7 +61,9 @@ const SECTIONS_OF_PYTHON: [&str; 6] = [
     "tool.poetry",
     "tool.uv",
 ];
-/// The keys in these sections that say nothing of packages.
+/// The sections that describe the project itself, and their keys that say nothing of packages. Below them, `version` is that
+/// of a package.
+const SECTIONS_OF_PROJECT: [&str; 2] = ["project", "tool.poetry"];
 const KEYS_OF_NO_PACKAGE: [&str; 9] = [
     "authors",
     "classifiers",
@@ -166,7 +168,7 @@ fn of_node(text: &str) -> Value {
     Value::Object(parts)
 }
 
-/// The lines of a `pyproject.toml` about packages, by section, in any order.
+/// The lines of a `pyproject.toml` about packages, by section.
 fn of_python(text: &str) -> Value {
     let mut sections: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut section = "";
@@ -179,7 +181,8 @@ fn of_python(text: &str) -> Value {
             .and_then(|rest| rest.strip_suffix(']'))
             && !name.contains(['"', '\''])
         {
-            section = name;
+            // A table of a list, such as an index of packages, has two brackets.
+            section = name.trim_matches(['[', ']']);
             continue;
         }
         let is_about_packages = SECTIONS_OF_PYTHON.iter().any(|known| {
@@ -187,13 +190,11 @@ fn of_python(text: &str) -> Value {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         });
         let key = line.split_once('=').map(|(key, _)| key.trim());
-        let is_of_no_package = key.is_some_and(|key| KEYS_OF_NO_PACKAGE.contains(&key));
+        let is_of_no_package = SECTIONS_OF_PROJECT.contains(&section)
+            && key.is_some_and(|key| KEYS_OF_NO_PACKAGE.contains(&key));
         if is_about_packages && !is_of_no_package {
             sections.entry(section).or_default().push(line);
         }
-    }
-    for lines in sections.values_mut() {
-        lines.sort_unstable();
     }
     serde_json::json!(sections)
 }
@@ -242,5 +243,13 @@ mod tests {
         assert_ne!(python("1", "x>=1", "80"), python("1", "x>=2", "80"));
         let poetry = |package: &str| of_python(&format!("[tool.poetry.dependencies]\n{package}\n"));
         assert_ne!(poetry("x = \"^1\""), poetry("x = \"^2\""));
+        let table = |version: &str| {
+            of_python(&format!(
+                "[tool.poetry.dependencies.x]\nversion = \"{version}\"\n"
+            ))
+        };
+        assert_ne!(table("^1"), table("^2"));
+        let index = |url: &str| of_python(&format!("[[tool.uv.index]]\nurl = \"{url}\"\n"));
+        assert_ne!(index("one"), index("two"));
     }
 }
