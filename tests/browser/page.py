@@ -9,6 +9,8 @@ Speaks the DevTools protocol over a pipe; needs nothing but the standard library
 """
 
 import base64
+import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -341,21 +343,42 @@ def folds(browser, page):
     return found
 
 
+def each_in_a_browser(program, pages, axe):
+    """What is wrong with each page for a reader who cannot see it well, has a phone or prints it, in words by page. A
+    page keeps one core busy, so there is a browser for each core; the largest pages begin."""
+    waiting = sorted(pages, key=lambda page: page.stat().st_size)
+    found = {}
+
+    def work(browser):
+        while waiting:
+            page = waiting.pop()
+            wrong = inaccessible(browser, page, axe) + on_paper(browser, page) + answers(browser, page)
+            found[page] = [f"{page.name}: {words}" for words in wrong + packed(browser, page)]
+
+    with contextlib.ExitStack() as open_until_the_end:
+        browsers = []
+        for _ in range(os.cpu_count() or 1):
+            profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+            browsers.append(Browser(program, open_until_the_end.enter_context(profile)))
+            open_until_the_end.callback(browsers[-1].close)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            list(pool.map(work, browsers))
+    return [found[page] for page in pages]
+
+
 def main():
     program, folder, *rest = sys.argv[1:]
     pages = sorted(pathlib.Path(folder).glob("*.html"))
     if not pages:
         raise SystemExit("there is no page")
+    if rest and rest[0] == "axe":
+        axe = pathlib.Path(rest[1]).read_text(encoding="utf-8") + "; undefined"
+        found = [words for some in each_in_a_browser(program, pages, axe) for words in some]
+        print("\n".join(found + [f"{len(pages)} pages, {len(found)} problems"]))
+        return 1 if found else 0
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(program, profile)
         try:
-            if rest and rest[0] == "axe":
-                axe = pathlib.Path(rest[1]).read_text(encoding="utf-8") + "; undefined"
-                found = [f"{page.name}: {words}" for page in pages 
-                         for words in inaccessible(browser, page, axe) + on_paper(browser, page) + answers(browser, page)
-                         + packed(browser, page)]
-                print("\n".join(found + [f"{len(pages)} pages, {len(found)} problems"]))
-                return 1 if found else 0
             if rest:
                 shots(browser, pages, pathlib.Path(rest[1]))
                 return 0
