@@ -9,41 +9,21 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::{Map, Value};
 
+use kelvin_base::packages::{self, Installed};
 use kelvin_system::git::Oid;
 use kelvin_system::pipeline;
 
 use super::environments;
 use super::{Remote, tree};
 
-/// The lists of Python and Node. Cargo, Go and their like build a checkout by the list in it.
-const LISTS: [&str; 16] = [
-    "Pipfile",
-    "Pipfile.lock",
-    "bun.lock",
-    "bun.lockb",
-    "conda-lock.yml",
-    "environment.yaml",
-    "environment.yml",
-    "npm-shrinkwrap.json",
-    "package-lock.json",
-    "pdm.lock",
-    "pixi.lock",
-    "pnpm-lock.yaml",
-    "poetry.lock",
-    "requirements.lock",
-    "uv.lock",
-    "yarn.lock",
-];
-/// Lists whose names have several forms: `requirements-dev.txt`.
-const FORMS: [(&str, &str); 3] = [
-    ("requirements", ".txt"),
-    ("requirements", ".in"),
-    ("constraints", ".txt"),
-];
 /// Files that say more than which packages there are. They count only without a list beside them, and only by their parts
 /// about packages.
 const OF_NODE: &str = "package.json";
 const OF_PYTHON: &str = "pyproject.toml";
+/// The older files of Python. What else they say is code, so that only their lines with a version can be told.
+const OLDER_OF_PYTHON: [&str; 2] = ["setup.cfg", "setup.py"];
+/// How a line asks for a version.
+const COMPARISONS: [&str; 7] = ["==", ">=", "<=", "~=", "!=", ">", "<"];
 /// The parts of `package.json` about packages.
 const PARTS_OF_NODE: [&str; 5] = [
     "dependencies",
@@ -102,7 +82,7 @@ pub(crate) fn edited_lists(
         let folder = file.parent().unwrap_or(Path::new(""));
         below.starts_with(folder)
             || environments::stand_in(&top.join(folder))
-            || is_of_pip(file) && folder.starts_with(below)
+            || packages::is_of_pip(file) && folder.starts_with(below) && !is_of_documents(file)
     };
     let mut edited = Vec::new();
     for file in against.changed.iter().filter(|file| is_near(file)) {
@@ -111,7 +91,8 @@ pub(crate) fn edited_lists(
         let parts: fn(&str) -> Value = match name {
             Some(OF_NODE) if !has_list(folder) => of_node,
             Some(OF_PYTHON) if !has_list(folder) => of_python,
-            _ if is_of_pip(file) => of_pip,
+            Some(name) if OLDER_OF_PYTHON.contains(&name) && !has_list(folder) => of_setup,
+            _ if packages::is_of_pip(file) => of_pip,
             _ if is_list(file) => {
                 edited.push(file.clone());
                 continue;
@@ -130,19 +111,17 @@ pub(crate) fn edited_lists(
     Ok(edited)
 }
 
+/// Whether the packages of a list are installed beforehand. The others are part of the build of a checkout, by the list in
+/// it.
 fn is_list(file: &Path) -> bool {
     let name = file.file_name().and_then(OsStr::to_str);
-    name.is_some_and(|name| LISTS.contains(&name)) || is_of_pip(file)
+    name.and_then(packages::installed) == Some(Installed::Beforehand) || packages::is_of_pip(file)
 }
 
-/// Whether a file is a list of `pip`: by its own name, or as a text in a folder `requirements`.
-fn is_of_pip(file: &Path) -> bool {
-    let name = file.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let has_form = |(begin, end): &(&str, &str)| name.starts_with(begin) && name.ends_with(end);
-    let folder = file.parent().and_then(Path::file_name);
-    FORMS.iter().any(has_form)
-        || folder == Some(OsStr::new("requirements"))
-            && (name.ends_with(".txt") || name.ends_with(".in"))
+/// Whether a list is that of a project's documents, such as `docs/requirements.txt`, which no pipeline runs with.
+fn is_of_documents(file: &Path) -> bool {
+    let mut folders = file.components();
+    folders.any(|folder| folder.as_os_str() == "docs" || folder.as_os_str() == "doc")
 }
 
 /// The lines of a list of `pip`, in any order and without remarks.
@@ -199,23 +178,30 @@ fn of_python(text: &str) -> Value {
     serde_json::json!(sections)
 }
 
+/// The lines of a `setup.py` or `setup.cfg` that ask for a version, in any order.
+fn of_setup(text: &str) -> Value {
+    let lines = text.lines().map(|line| line.trim().trim_end_matches(','));
+    let asks = |line: &&str| {
+        !line.starts_with('#')
+            && COMPARISONS
+                .iter()
+                .any(|comparison| line.contains(comparison))
+    };
+    let mut lines: Vec<&str> = lines.filter(asks).collect();
+    lines.sort_unstable();
+    serde_json::json!(lines)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_known_by_its_name_or_its_folder() {
-        for file in [
-            "package-lock.json",
-            "app/uv.lock",
-            "requirements-dev.txt",
-            "requirements/base.txt",
-        ] {
-            assert!(is_list(Path::new(file)), "{file}");
-        }
-        for file in ["Cargo.lock", "notes.txt", "package.json", "docs/lock.json"] {
-            assert!(!is_list(Path::new(file)), "{file}");
-        }
+    fn a_list_counts_where_its_packages_are_installed_beforehand_and_run_with_the_pipeline() {
+        assert!(is_list(Path::new("app/uv.lock")));
+        assert!(!is_list(Path::new("app/Cargo.lock")));
+        assert!(is_of_documents(Path::new("docs/requirements.txt")));
+        assert!(!is_of_documents(Path::new("docs_search/requirements.txt")));
     }
 
     #[test]
@@ -251,5 +237,12 @@ mod tests {
         assert_ne!(table("^1"), table("^2"));
         let index = |url: &str| of_python(&format!("[[tool.uv.index]]\nurl = \"{url}\"\n"));
         assert_ne!(index("one"), index("two"));
+        let setup = |version: &str, package: &str| {
+            of_setup(&format!(
+                "setup(\n  version=\"{version}\",\n  install_requires=[\n    \"{package}\",\n  ],\n)\n"
+            ))
+        };
+        assert_eq!(setup("1", "x>=1"), setup("2", "x>=1"));
+        assert_ne!(setup("1", "x>=1"), setup("1", "x>=2"));
     }
 }

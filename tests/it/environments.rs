@@ -100,18 +100,18 @@ fn the_base_runs_with_the_environment_of_the_project_and_with_its_own_code() {
 
 #[test]
 fn a_change_of_a_package_is_not_held_against_a_base_that_has_the_same_package() {
-    // How often the stored report of the base has run it, if there is one; and the verdicts on a package that finds
-    // nothing any more, and on one that finds what it found.
-    for (stored, of_loss, of_same) in [
-        (None, "inconclusive", "inconclusive"),
-        (Some("1"), "regression", "inconclusive"),
-        (Some("3"), "regression", "pass"),
+    // The list of the package; how often the stored report of the base has run it, if there is one; and the verdicts on a
+    // package that finds nothing any more, and on one that finds what it found.
+    for (file, stored, of_loss, of_same) in [
+        ("requirements.txt", None, "inconclusive", "inconclusive"),
+        ("setup.py", Some("1"), "regression", "inconclusive"),
+        ("requirements.txt", Some("3"), "regression", "pass"),
     ] {
         let (_remote, project) = repository("baseline: {compute: true}\n");
         let packages = environment(&project.path(".venv"), &project);
         let install = |version: &str, code: &str| {
             let list = format!("installed=={version}\n");
-            project.write("requirements.txt", &list);
+            project.write(file, &list);
             let code = format!("def best(found):\n    return {code}\n");
             fs::write(packages.join("installed.py"), code).expect("written");
         };
@@ -136,13 +136,13 @@ fn a_change_of_a_package_is_not_held_against_a_base_that_has_the_same_package() 
             let all = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
             assert_eq!(judgement["verdict"], wanted, "{stored:?}, {code}: {all}");
             assert!(tells(&judgement, "base_not_checked"), "{all}");
-            assert!(all.contains("the change edits `requirements.txt`"), "{all}");
+            assert!(all.contains(&format!("the change edits `{file}`")), "{all}");
             if wanted == "regression" {
                 assert_eq!(found(&judgement, "base"), json!(1.0), "{all}");
                 assert_eq!(found(&judgement, "head"), json!(0.0), "{all}");
             }
             // A remark in the list is no other package.
-            project.write("requirements.txt", "# What it needs.\ninstalled==1.0\n");
+            project.write(file, "# What it needs.\ninstalled==1.0\n");
             commit(&project, "a remark");
             let said = project.kelvin(&["gate"]);
             assert!(!tells(&verdict(&project, &said), "base_not_checked"));

@@ -12,6 +12,7 @@ pub mod exit;
 pub mod failure;
 pub mod file;
 pub mod notice;
+pub mod packages;
 pub mod stats;
 pub mod threads;
 pub mod usage;

@@ -7,11 +7,11 @@ use globset::{GlobBuilder, GlobMatcher, escape};
 
 use super::diagnostic::Problem;
 use super::yaml::{self, Content, Node};
-use kelvin_base::file;
+use kelvin_base::{file, packages};
 
-/// Names of files that define what is installed or how it is built, in any folder. Any file whose name ends with
-/// `.lock` also counts.
-const MANIFESTS: [&str; 40] = [
+/// Names of files that define what is installed or how it is built, in any folder, apart from lists of packages. Any file
+/// whose name ends with `.lock` also counts.
+const MANIFESTS: [&str; 30] = [
     ".gitattributes",
     ".gitmodules",
     ".node-version",
@@ -26,26 +26,16 @@ const MANIFESTS: [&str; 40] = [
     "build.gradle",
     "build.gradle.kts",
     "build.rs",
-    "bun.lockb",
     "Cargo.toml",
     "composer.json",
-    "conda-lock.yml",
     "conftest.py",
     "deno.json",
-    "environment.yaml",
-    "environment.yml",
     "Gemfile",
     "go.mod",
-    "go.sum",
     "go.work",
     "go.work.sum",
     "mise.toml",
-    "npm-shrinkwrap.json",
-    "package-lock.json",
     "package.json",
-    "Package.resolved",
-    "Pipfile",
-    "pnpm-lock.yaml",
     "pnpm-workspace.yaml",
     "pom.xml",
     "pyproject.toml",
@@ -54,11 +44,8 @@ const MANIFESTS: [&str; 40] = [
     "setup.py",
 ];
 
-/// The prefixes of manifest names that have several forms: `requirements-dev.txt`, `Dockerfile.gpu`, `.env.test`.
-const MANIFEST_FORMS: [(&str, &str); 11] = [
-    ("requirements", ".txt"),
-    ("requirements", ".in"),
-    ("constraints", ".txt"),
+/// The prefixes of manifest names that have several forms: `Dockerfile.gpu`, `.env.test`.
+const MANIFEST_FORMS: [(&str, &str); 8] = [
     ("docker-compose", ".yaml"),
     ("docker-compose", ".yml"),
     ("compose.", ".yaml"),
@@ -187,6 +174,7 @@ pub fn always_affects(path: &Path) -> Option<&'static str> {
     };
     let is_manifest = name.ends_with(".lock")
         || name.ends_with(".lockfile")
+        || packages::installed(&name).is_some()
         || MANIFESTS.into_iter().any(is_like)
         || MANIFEST_FORMS.iter().any(has_form);
     is_manifest.then_some("such a file says what is installed or built")

@@ -11,36 +11,9 @@ use std::path::Path;
 
 use crate::targets::Address;
 use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::packages;
 use named::{Named, content};
 pub(super) use of_project::files_of_project;
-
-/// Names of files that list the installed packages. They are in the folder of the configuration, or above it within the
-/// repository.
-const LOCKS: [&str; 23] = [
-    "Cargo.lock",
-    "Gemfile.lock",
-    "Manifest.toml",
-    "Package.resolved",
-    "Pipfile.lock",
-    "bun.lock",
-    "bun.lockb",
-    "composer.lock",
-    "conda-lock.yml",
-    "deno.lock",
-    "flake.lock",
-    "go.sum",
-    "mix.lock",
-    "package-lock.json",
-    "pdm.lock",
-    "pixi.lock",
-    "pnpm-lock.yaml",
-    "poetry.lock",
-    "renv.lock",
-    "requirements.lock",
-    "requirements.txt",
-    "uv.lock",
-    "yarn.lock",
-];
 
 /// The digest of each program and file by name, as far as it can be known without starting a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -155,15 +128,17 @@ fn variables(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The files that list the installed packages, including those that git ignores.
+/// The files that list the installed packages, in the folder of the configuration and above it within the repository,
+/// including those that git ignores.
 fn installed(root: &Path) -> BTreeMap<String, Digest> {
     let top = root
         .ancestors()
         .position(|folder| folder.join(".git").exists());
     let mut installed = BTreeMap::new();
     for (above, folder) in root.ancestors().take(top.unwrap_or(0) + 1).enumerate() {
-        // In this file npm lists what it has installed; git ignores the file.
-        for name in LOCKS.iter().chain(&["node_modules/.package-lock.json"]) {
+        // In `node_modules`, npm lists what it has installed; git ignores that file.
+        let lists = packages::LISTS.iter().map(|(name, _)| *name);
+        for name in lists.chain(["requirements.txt", "node_modules/.package-lock.json"]) {
             // The path is relative to the project, which may be checked out anywhere.
             let shown = format!("`{}{name}`", "../".repeat(above));
             installed.extend(content(&folder.join(name)).map(|digest| (shown, digest)));
