@@ -217,22 +217,23 @@ def comfort(browser):
     return found
 
 
-def shots(browser, pages, folder):
+def shots(browser, page, folder):
+    """Draws a page, closed and with its first parts open. Nothing is wrong with it."""
     folder.mkdir(parents=True, exist_ok=True)
-    for page in pages:
-        for width, scheme in VIEWS:
-            name = f"{width}-{scheme}"
-            browser.show(page, width=width, scheme=scheme, phone=width < 500)
-            for opened in ("", "-open"):
-                if opened:
-                    browser.run("const first = document.querySelector('.item'); if (first) first.open = true;"
-                                "first?.querySelectorAll('details')"
-                                ".forEach((one, at) => { if (at < 3) one.open = true })")
-                tall = min(browser.run("document.documentElement.scrollHeight"), 6000)
-                browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=tall,
-                            deviceScaleFactor=1, mobile=width < 500)
-                picture = browser.ask("Page.captureScreenshot")["data"]
-                (folder / f"{page.stem}-{name}{opened}.png").write_bytes(base64.b64decode(picture))
+    for width, scheme in VIEWS:
+        name = f"{width}-{scheme}"
+        browser.show(page, width=width, scheme=scheme, phone=width < 500)
+        for opened in ("", "-open"):
+            if opened:
+                browser.run("const first = document.querySelector('.item'); if (first) first.open = true;"
+                            "first?.querySelectorAll('details')"
+                            ".forEach((one, at) => { if (at < 3) one.open = true })")
+            tall = min(browser.run("document.documentElement.scrollHeight"), 6000)
+            browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=tall,
+                        deviceScaleFactor=1, mobile=width < 500)
+            picture = browser.ask("Page.captureScreenshot")["data"]
+            (folder / f"{page.stem}-{name}{opened}.png").write_bytes(base64.b64decode(picture))
+    return []
 
 
 def inaccessible(browser, page, axe):
@@ -343,17 +344,16 @@ def folds(browser, page):
     return found
 
 
-def each_in_a_browser(program, pages, axe):
-    """What is wrong with each page for a reader who cannot see it well, has a phone or prints it, in words by page. A
-    page keeps one core busy, so there is a browser for each core; the largest pages begin."""
+def each_in_a_browser(program, pages, look):
+    """What `look` finds of each page, by page. A page keeps one core busy, so there is a browser for each core; the
+    largest pages begin."""
     waiting = sorted(pages, key=lambda page: page.stat().st_size)
     found = {}
 
     def work(browser):
         while waiting:
             page = waiting.pop()
-            wrong = inaccessible(browser, page, axe) + on_paper(browser, page) + answers(browser, page)
-            found[page] = [f"{page.name}: {words}" for words in wrong + packed(browser, page)]
+            found[page] = look(browser, page)
 
     with contextlib.ExitStack() as open_until_the_end:
         browsers = []
@@ -363,7 +363,7 @@ def each_in_a_browser(program, pages, axe):
             open_until_the_end.callback(browsers[-1].close)
         with concurrent.futures.ThreadPoolExecutor() as pool:
             list(pool.map(work, browsers))
-    return [found[page] for page in pages]
+    return [(page, found[page]) for page in pages]
 
 
 def main():
@@ -371,26 +371,17 @@ def main():
     pages = sorted(pathlib.Path(folder).glob("*.html"))
     if not pages:
         raise SystemExit("there is no page")
+    look = wrong
     if rest and rest[0] == "axe":
         axe = pathlib.Path(rest[1]).read_text(encoding="utf-8") + "; undefined"
-        found = [words for some in each_in_a_browser(program, pages, axe) for words in some]
-        print("\n".join(found + [f"{len(pages)} pages, {len(found)} problems"]))
-        return 1 if found else 0
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        browser = Browser(program, profile)
-        try:
-            if rest:
-                shots(browser, pages, pathlib.Path(rest[1]))
-                return 0
-            bad = 0
-            for page in pages:
-                for words in wrong(browser, page):
-                    print(f"{page.name}: {words}")
-                    bad += 1
-            print(f"{len(pages)} pages, {bad} problems")
-            return 1 if bad else 0
-        finally:
-            browser.close()
+        look = lambda browser, page: (inaccessible(browser, page, axe) + on_paper(browser, page)
+                                      + answers(browser, page) + packed(browser, page))
+    elif rest:
+        look = lambda browser, page: shots(browser, page, pathlib.Path(rest[1]))
+    found = each_in_a_browser(program, pages, look)
+    bad = [f"{page.name}: {words}" for page, all_words in found for words in all_words]
+    print("\n".join(bad + [f"{len(pages)} pages, {len(bad)} problems"]))
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":
