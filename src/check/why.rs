@@ -4,7 +4,7 @@
 use kelvin_gate::policy::Effect;
 use kelvin_gate::report::{self, Report};
 use kelvin_gate::verdict::{Cause, Reason, ReasonCode, Verdict};
-use kelvin_page::safe;
+use kelvin_page::{in_one_line, safe};
 use kelvin_record::{Ending, probe_of};
 
 /// A reason that does not concern a single metric.
@@ -65,7 +65,7 @@ pub(super) fn explain_no_answer(head: &Report, verdict: &mut Verdict) {
             })
     };
     if let Some(reason) = verdict.reasons.iter_mut().find(tells) {
-        let why = in_item(first.item, &first.failure.message);
+        let why = in_item(first.item, &in_one_line(first.failure));
         reason.text.push_str(&why);
     }
 }

@@ -364,6 +364,18 @@ fn a_pipeline_that_gives_no_answer_any_more_fails_in_each_way_it_may() {
             );
         }
     }
+    // Where every call fails, a reason has the exception, and not only how the command ended.
+    project.write(
+        "pipeline.sh",
+        "echo 'ValueError: no such model' >&2\nexit 4\n",
+    );
+    commit(&project, "the change");
+    project.kelvin(&["gate"]).expect(2);
+    let judgement = project.json("kelvin/gate.json");
+    let reasons = judgement["reasons"].as_array().expect("a list");
+    let mut texts = reasons.iter().filter_map(|reason| reason["text"].as_str());
+    let why = "; in `c01`: it ended with exit code 4: ValueError: no such model";
+    assert!(texts.any(|text| text.ends_with(why)), "{reasons:?}");
 }
 
 #[test]
