@@ -66,6 +66,10 @@ image:
 oracle:
     tests/oracle/trec/run
 
+# The tables of the simulation of the gate, which take half an hour: all, or `just simulation bases`.
+simulation *table:
+    cargo bench --bench gate_simulation {{ table }}
+
 # Files that a fuzzer makes up: `just fuzz report 60`.
 fuzz target seconds:
     fuzz/run {{ target }} {{ seconds }}
