@@ -56,10 +56,15 @@ class Browser:
             self.ask(f"{domain}.enable")
 
     def close(self):
+        # Where it is asked to end, it removes what it keeps beside its profile, and its helpers end with it.
+        try:
+            os.write(self.into, json.dumps({"id": 0, "method": "Browser.close"}).encode() + b"\0")
+            self.process.wait(timeout=10)
+        except (OSError, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
         os.close(self.into)
         os.close(self.out)
-        self.process.kill()
-        self.process.wait()
 
     def read(self):
         while b"\0" not in self.left:
