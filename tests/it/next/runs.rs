@@ -137,15 +137,14 @@ fn lint_names_every_file_that_is_to_be_mended_and_no_other() {
 #[test]
 fn an_import_that_was_listed_is_made_as_it_was_shown() {
     let project = project(CONSTANT);
-    let trace = r#"{"id": "K-1", "input": {"gate_rule": "Nobody smokes, says K-2.", "note": "x"}, "output": "go"}"#;
+    let trace =
+        r#"{"id": "K-1", "input": {"gate_rule": "Nobody smokes, says K-2."}, "output": "go"}"#;
     project.write("my traces.jsonl", &format!("{trace}\n"));
     let said = project
         .kelvin(&[
             "import",
             "--langfuse=my traces.jsonl",
             "--redact=customer=K-[0-9]+",
-            "--drop=note",
-            "--keep=ip",
         ])
         .expect(0);
     assert!(!project.path("cases.jsonl").exists());
