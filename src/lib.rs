@@ -6,6 +6,7 @@ mod baseline;
 mod check;
 mod cli;
 mod history;
+mod personal;
 mod registry;
 mod trend;
 

@@ -81,8 +81,6 @@ fn probe_words(text: &str) -> impl Iterator<Item = &'static str> {
 /// Files outside of the probes that know one of them by its name. The root package depends on every probe, because its
 /// registry names them: so Cargo lets any file of it name one. This list may only become shorter.
 const KNOWS_A_PROBE: &[&str] = &[
-    // The trial of a judge has the id of the metric that grades make.
-    "crates/run/src/judge/trial/simulation.rs",
     // Commands for one probe: rankings, recorded traces, the demo, cases to begin with.
     "src/check/eval.rs",
     "src/check/rescore.rs",

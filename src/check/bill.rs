@@ -123,14 +123,14 @@ pub(crate) fn bill(request: &CheckRequest, usd: Option<f64>) -> anyhow::Result<B
 
 /// The governing types whose loss a gate against this report could not detect.
 pub(super) fn unseen(config: &Config, report: &Report) -> Vec<UnseenType> {
-    let policy = Policy::of(&config.gate, config.baseline.require);
+    let policy = Policy::of(&config.gate);
     let own = Measured::from(report);
     unseen_types(&policy, &compare(&own, &own))
 }
 
 /// The largest number of calls for all re-runs together, for a gate that can run both sides again.
 fn reruns(gate: &GateSettings, calls: usize, more: usize) -> usize {
-    let policy = Policy::of(gate, false);
+    let policy = Policy::of(gate);
     if policy.is_exact() || policy.budget.head_repeats == 1 {
         return 0;
     }

@@ -61,7 +61,7 @@ pub(super) fn commit(
         ..Overrides::default()
     };
     let mut report = with(config, what, how, Vec::new(), observer, |stage| {
-        stage.measure(&|_| true)?;
+        stage.measure()?;
         Ok(stage.report())
     })?;
     if let Some(lists) = edited_lists(config, what)? {
@@ -135,7 +135,7 @@ pub(super) fn on_items_of_the_head(
         ..Overrides::default()
     };
     with(config, what, how, names.to_vec(), observer, |stage| {
-        stage.measure(&|_| true)?;
+        stage.measure()?;
         Ok(stage.report())
     })
 }
@@ -155,7 +155,7 @@ impl ItemsBeside<'_, '_> {
     pub(super) fn run(&mut self, wanted: &WantedRepeats) -> anyhow::Result<Report> {
         if !self.has_begun {
             self.has_begun = true;
-            self.stage.measure(&|_| true)?;
+            self.stage.measure()?;
         }
         self.stage.repeat(wanted)?;
         Ok(self.stage.report())

@@ -58,7 +58,7 @@ fn compared(config: &Config, anchored: &Anchored, wanted: &Anchor, head: &Report
     };
     let aligned = align::align_by(&anchored.report, head, reading);
     let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
-    let policy = Policy::of(&config.gate, config.baseline.require);
+    let policy = Policy::of(&config.gate);
     let sides = (&aligned.base.metrics, &aligned.head.metrics);
     let max_drift = config.baseline.max_drift;
     Drift {

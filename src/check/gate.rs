@@ -37,7 +37,7 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
             tip.demand(&stage.config.root)?;
         }
         demand_base(request, stage.config)?;
-        stage.measure(&|_| true)?;
+        stage.measure()?;
         let (judgement, base) = judge(request, stage.config, stage, observer)?;
         let mut report = stage.report();
         report.run.session.decision = judgement.decision();
@@ -146,7 +146,7 @@ impl JudgedSide for Stage<'_> {
             ..self.request.clone()
         };
         stage::with(&request, observer, |stage| {
-            stage.measure(&|_| true)?;
+            stage.measure()?;
             ensure!(
                 !matches!(stage.report().run.ending, Ending::Interrupted),
                 "that run was stopped"

@@ -69,7 +69,7 @@ use kelvin_base::notice::Code;
 use kelvin_gate::Judgement;
 use kelvin_gate::report::Report;
 use kelvin_github::publish::mask::Masker;
-use kelvin_record::{Ending, Forecast, KeptTexts, Shard};
+use kelvin_record::{Ending, KeptTexts, Shard};
 use kelvin_run::Observer;
 use kelvin_run::config::{Config, Overrides};
 pub(crate) use label::{BlindPair, LabelRequest, Labelling, Preference};
@@ -321,20 +321,14 @@ impl Judged {
 
 /// Runs a check and writes its reports.
 ///
-/// `proceed` is called once, when the unchanged inputs have been measured and the cost of the rest is known.
-///
 /// # Errors
 ///
 /// A [`Misuse`](kelvin_base::exit::Misuse) if the configuration, the cases or the request are wrong; any other error if
 /// the measurement was impossible.
-pub(crate) fn check(
-    request: &CheckRequest,
-    observer: &dyn Observer,
-    proceed: &dyn Fn(Forecast) -> bool,
-) -> anyhow::Result<Checked> {
+pub(crate) fn check(request: &CheckRequest, observer: &dyn Observer) -> anyhow::Result<Checked> {
     write::forget_verdict(&request.folder()?)?;
     stage::with(request, observer, |stage| {
-        stage.measure(proceed)?;
+        stage.measure()?;
         let report = request.written_report(stage.report(), stage.config)?;
         write::files(&report, stage.out, &stage.texts(), None)?;
         Ok(Checked {

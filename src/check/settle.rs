@@ -244,7 +244,7 @@ fn with_items_of_the_base(
     if names.is_empty() || request.by_the_base {
         return;
     }
-    let policy = Policy::of(&config.gate, config.baseline.require);
+    let policy = Policy::of(&config.gate);
     let mut ask = || {
         anyhow::ensure!(side.can_be_run(), NOTHING_IS_RUN);
         let about = (&*judgement, &side.report());
@@ -273,7 +273,7 @@ fn by_rules(
     found: &mut FoundBaseline,
 ) -> anyhow::Result<Judgement> {
     let mut judgement = weigh(asked, config, side, found)?;
-    let policy = Policy::of(&config.gate, config.baseline.require);
+    let policy = Policy::of(&config.gate);
     let head = side.report();
     let head = texts::compared(&head, texts::are_withheld(config, &[]))?;
     demands::report_demands(&policy, &head.metrics, &mut judgement.verdict);
@@ -353,7 +353,7 @@ fn weigh(
     side: &mut dyn JudgedSide,
     found: &mut FoundBaseline,
 ) -> anyhow::Result<Judgement> {
-    let policy = Policy::of(&config.gate, config.baseline.require);
+    let policy = Policy::of(&config.gate);
     let FoundBaseline {
         baseline,
         of_the_head,

@@ -1,6 +1,6 @@
 //! The prepared state of a check: the probes with their items and runners.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code as NoticeCode, Notice};
 use kelvin_gate::report::{Fingerprints, Report, Run, Session, Share};
 use kelvin_probe::{Planned, Probe};
-use kelvin_record::{Ending, Findings, Forecast, Kinds, Metric, Sections, WantedRepeats};
+use kelvin_record::{Ending, Findings, Kinds, Metric, Sections, WantedRepeats};
 use kelvin_run as run;
 use kelvin_run::config::Config;
 use kelvin_run::{Observer, Observing, Rules, Runner, RunnerSettings, Start};
@@ -155,23 +155,14 @@ pub(super) fn with<T>(
 
 impl Stage<'_> {
     /// Measures, or only writes the inputs, depending on the request.
-    pub(super) fn measure(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+    pub(super) fn measure(&mut self) -> anyhow::Result<()> {
         let is_rehearsal = self.request.mode == CheckMode::DryRun;
         self.found.take();
-        let is_refused = Cell::new(false);
         for probe in &mut self.probes {
-            if is_rehearsal {
-                probe.rehearse()?;
-                continue;
+            match is_rehearsal {
+                true => probe.rehearse()?,
+                false => probe.run()?,
             }
-            if is_refused.get() {
-                break;
-            }
-            probe.run(&|forecast| {
-                let goes_on = proceed(forecast);
-                is_refused.set(!goes_on);
-                goes_on
-            })?;
         }
         match is_rehearsal {
             true => Ok(()),

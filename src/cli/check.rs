@@ -1,6 +1,6 @@
 //! `kelvin check`.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 
 use super::again::Again;
-use super::{after, forecast, progress};
+use super::progress::Progress;
+use super::{after, forecast};
 use crate::check;
 use crate::check::{CheckMode, CheckRequest, Checked};
 use crate::registry::Registry;
@@ -22,7 +23,7 @@ use kelvin_github::publish::mask::Masker;
 use kelvin_page::safe;
 use kelvin_page::terminal::Style;
 use kelvin_record::Shard;
-use kelvin_record::{Forecast, ListedVariant, Listing};
+use kelvin_record::{ListedVariant, Listing};
 use kelvin_run::config::Overrides;
 
 /// The argument that names a probe. Its possible values are added at run time, from the registered kinds.
@@ -71,24 +72,18 @@ pub(super) struct CheckArgs {
     list: bool,
     /// Says how many calls a check and a gate take, and estimates time and money from the last recorded run; writes
     /// nothing and runs nothing.
-    #[arg(long, conflicts_with_all = ["dry_run", "resume", "list", "confirm"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "resume", "list"])]
     forecast: bool,
     /// With `--forecast`: the price of a call in US dollars. It replaces the price of the recorded runs, if they have
     /// one.
     #[arg(long, value_name = "USD", requires = "forecast")]
     usd_per_call: Option<f64>,
-    /// After the baselines, shows what the rest will cost and asks whether to go on.
-    #[arg(long, conflicts_with = "dry_run")]
-    confirm: bool,
     /// Leaves the run out of the local history.
     #[arg(long)]
     no_history: bool,
     /// What is printed on standard output.
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     format: CheckFormat,
-    /// How progress is shown on standard error; `json` also leaves standard output empty unless a format is asked for.
-    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
-    pub(super) log_format: LogFormat,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -102,15 +97,6 @@ pub(super) enum CheckFormat {
     Markdown,
     /// As JUnit XML: each item is a test case, and the verdict is a suite.
     Junit,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum LogFormat {
-    /// A progress bar on a terminal, lines elsewhere.
-    #[default]
-    Text,
-    /// One JSON object a line.
-    Json,
 }
 
 /// The names of all probes, each with its question.
@@ -132,42 +118,22 @@ impl CheckArgs {
 
     /// The check that the arguments request.
     pub(super) fn request(&self, registry: Registry) -> CheckRequest {
-        let Self {
-            config,
-            probe,
-            only,
-            shard,
-            seed,
-            repeats,
-            jobs,
-            out,
-            no_cache,
-            resume,
-            dry_run,
-            list: _,
-            forecast: _,
-            usd_per_call: _,
-            confirm: _,
-            no_history: _,
-            format: _,
-            log_format: _,
-        } = self;
-        let probe = probe.as_deref().and_then(|name| registry.kind(name));
+        let probe = self.probe.as_deref().and_then(|name| registry.kind(name));
         CheckRequest {
             overrides: Overrides {
-                file: Some(config.clone()),
-                seed: *seed,
-                repeats: *repeats,
-                jobs: *jobs,
-                no_cache: *no_cache,
+                file: Some(self.config.clone()),
+                seed: self.seed,
+                repeats: self.repeats,
+                jobs: self.jobs,
+                no_cache: self.no_cache,
                 ..Overrides::default()
             },
             probe: probe.map(|kind| kind.name()),
-            only: only.clone(),
-            shard: *shard,
+            only: self.only.clone(),
+            shard: self.shard,
             masker: Some(Arc::new(Masker::of_environment([]))),
-            out: out.clone(),
-            mode: match (resume, dry_run) {
+            out: self.out.clone(),
+            mode: match (self.resume, self.dry_run) {
                 (true, _) => CheckMode::Resume,
                 (_, true) => CheckMode::DryRun,
                 _ => CheckMode::Run,
@@ -185,19 +151,9 @@ pub(super) fn main(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit>
     if args.forecast {
         return forecast(args, registry);
     }
-    let asks = args.confirm;
-    if asks && !std::io::stdin().is_terminal() {
-        return Err(Misuse::new(
-            "`--confirm` asks a question, and there is no terminal to ask it on",
-        )
-        .help("leave `--confirm` out, or use `--dry-run` to see what would be run")
-        .into());
-    }
-    let progress = progress::Progress::new(args.log_format);
-    let checked = check::check(&args.request(registry), &progress, &|forecast| {
-        !asks || progress.pause(|| confirmed(forecast))
-    });
-    progress.finish(checked.as_ref().ok().map(|checked| &checked.report));
+    let progress = Progress::new();
+    let checked = check::check(&args.request(registry), &progress);
+    progress.finish();
     let checked = checked?;
     args.record(&checked, registry);
     print(args, registry, &checked, None)?;
@@ -241,10 +197,7 @@ fn forecast(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
             return Err(Misuse::new(what).help("leave `--format junit` out").into());
         }
         CheckFormat::Text => {
-            // If the time of a call is not known, `--confirm` measures it with the first calls before the others are
-            // made.
-            let next = args.again().switch("--confirm", bill.call.is_none());
-            format!("{}\n{}", forecast::page(&bill), next.next())
+            format!("{}\n{}", forecast::page(&bill), args.again().next())
         }
     });
     Ok(Exit::Passed)
@@ -267,22 +220,6 @@ fn page(listing: &Listing) -> String {
         .collect();
     page.push_str(&format!("# {total} invocations: {}\n", kinds.join(", ")));
     page
-}
-
-/// Asks on the terminal; anything but a clear yes means no.
-fn confirmed(forecast: Forecast) -> bool {
-    let Forecast {
-        invocations,
-        seconds,
-    } = forecast;
-    dialoguer::Confirm::new()
-        .with_prompt(format!(
-            "{invocations} more invocations, about {}; go on?",
-            progress::duration(seconds)
-        ))
-        .default(false)
-        .interact()
-        .unwrap_or(false)
 }
 
 impl CheckArgs {
@@ -335,9 +272,6 @@ pub(super) fn print(
     checked: &Checked,
     judged: Option<(&Judgement, AnswersShown)>,
 ) -> anyhow::Result<()> {
-    if args.format == CheckFormat::Text && args.log_format == LogFormat::Json {
-        return Ok(());
-    }
     show(args.format, checked, judged)?;
     if args.format == CheckFormat::Text {
         let judgement = judged.map(|(judgement, _)| judgement);

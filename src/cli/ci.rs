@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::{ArgAction, Args, Parser as _, ValueEnum};
 use serde_json::Value;
 
-use super::check::{CheckFormat, LogFormat, show};
+use super::check::{CheckFormat, show};
 use super::gate::{GateOptions, payload};
 use super::inputs::variable;
 use super::progress::Progress;
@@ -116,7 +116,7 @@ impl From<When> for CommentMode {
 /// Runs `kelvin ci`.
 pub(super) fn main(args: CiArgs, registry: Registry) -> anyhow::Result<Exit> {
     keep_apart();
-    let (dry_run, progress) = (args.dry_run, Progress::new(LogFormat::Text));
+    let (dry_run, progress) = (args.dry_run, Progress::new());
     let entered = enter(args.working_directory.as_deref(), &args.config);
     let event = payload(args.event.as_ref(), args.event_name.as_ref());
     let (request, wrong) = request(args, registry, (entered, event));
@@ -125,7 +125,7 @@ pub(super) fn main(args: CiArgs, registry: Registry) -> anyhow::Result<Exit> {
         return Err(error);
     }
     let ran = ci::ci(&request, &progress);
-    progress.finish(ran.as_ref().ok().map(|ran| &ran.checked.report));
+    progress.finish();
     let ran = ran?;
     if !dry_run {
         // The report contains names of cases and text of the pipeline, and none of that may be read as a command by the

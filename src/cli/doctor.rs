@@ -45,30 +45,23 @@ enum DoctorFormat {
 
 /// Runs `kelvin doctor`.
 pub(super) fn main(args: DoctorArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let DoctorArgs {
-        config,
-        out,
-        event,
-        event_name,
-        format,
-    } = args;
     let client = client();
     let again = |command| {
         Again::kelvin(command)
-            .config(&config)
-            .given("--out", out.as_ref())
+            .config(&args.config)
+            .given("--out", args.out.as_ref())
     };
     let (check, doctor) = (again("check"), again("doctor"));
     let diagnosis = doctor::doctor(&DoctorRequest {
         registry,
-        overrides: overrides_naming(&config),
-        out: out.clone(),
-        surroundings: surroundings(event, event_name),
+        overrides: overrides_naming(&args.config),
+        out: args.out.clone(),
+        surroundings: surroundings(args.event, args.event_name),
         variables: &variable,
         client: client.as_ref(),
         login: login(),
     });
-    super::say(&match format {
+    super::say(&match args.format {
         DoctorFormat::Json => serde_json::to_string_pretty(&diagnosis)? + "\n",
         DoctorFormat::Text => text(&diagnosis, &check, &doctor),
     });

@@ -60,36 +60,26 @@ enum ExportFormat {
 
 /// Runs `kelvin export`.
 pub(super) fn main(args: ExportArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let again = args.clone();
-    let ExportArgs {
-        report,
-        config,
-        format,
-        min_score,
-        metric,
-        variants,
-        out,
-    } = args;
-    let report = match report {
-        Some(report) => report,
-        None => check::folder(&config)?.join("kelvin/report.json"),
+    let report = match &args.report {
+        Some(report) => report.clone(),
+        None => check::folder(&args.config)?.join("kelvin/report.json"),
     };
     let request = ExportRequest {
         registry,
         report,
-        form: match format {
+        form: match args.format {
             ExportFormat::Jsonl => DataSetForm::Jsonl,
             ExportFormat::Dspy => DataSetForm::Dspy,
             ExportFormat::Csv => DataSetForm::Csv,
         },
-        min_score,
-        metric,
-        variants,
-        out,
+        min_score: args.min_score,
+        metric: args.metric.clone(),
+        variants: args.variants,
+        out: args.out.clone(),
         masker: Masker::of_environment([]),
     };
     let manifest = check::export(&request)?;
-    super::say(&(manifest_text(&request, &manifest) + &next(&again, &request, &manifest)));
+    super::say(&(manifest_text(&request, &manifest) + &next(&args, &request, &manifest)));
     Ok(Exit::Passed)
 }
 

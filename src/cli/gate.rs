@@ -47,7 +47,7 @@ pub(super) struct GateArgs {
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "rerun", "only", "shard", "seed", "repeats", "jobs", "no_cache", "resume", "dry_run", "confirm",
+            "rerun", "only", "shard", "seed", "repeats", "jobs", "no_cache", "resume", "dry_run",
         ]
     )]
     report: Option<PathBuf>,
@@ -183,9 +183,9 @@ pub(super) fn main(args: &GateArgs, registry: Registry) -> anyhow::Result<Exit> 
     if args.check.is_dry_run() {
         return Err(Misuse::new("there is nothing to gate in a dry run").into());
     }
-    let progress = Progress::new(args.check.log_format);
+    let progress = Progress::new();
     let judged = check::gate(&request, &progress);
-    progress.finish(judged.as_ref().ok().map(|judged| &judged.checked.report));
+    progress.finish();
     let judged = judged?;
     // Judging a finished report is not a run, and a copied report of the base is not one either, so nothing is
     // recorded.

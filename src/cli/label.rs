@@ -67,27 +67,19 @@ fn typed(line: &str) -> Result<Typed, String> {
 
 /// Runs `kelvin label`.
 pub(super) fn main(args: LabelArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let LabelArgs {
-        report,
-        config,
-        criterion,
-        person,
-        pairs,
-        no_save,
-    } = args;
     let mut labelling = Labelling::open(&LabelRequest {
         registry,
-        overrides: overrides_naming(&config),
-        report: report.clone(),
-        criterion: criterion.clone(),
-        person: person.clone(),
-        pairs: pairs.get(),
+        overrides: overrides_naming(&args.config),
+        report: args.report.clone(),
+        criterion: args.criterion.clone(),
+        person: args.person.clone(),
+        pairs: args.pairs.get(),
     })?;
-    let is_stopped = ask_all(&mut labelling, &criterion, &Terminal)?;
+    let is_stopped = ask_all(&mut labelling, &args.criterion, &Terminal)?;
     let left = labelling.open_pairs()?.len();
     let all = labelling.pairs();
     let records = labelling.agreement()?;
-    let file = match no_save {
+    let file = match args.no_save {
         true => None,
         false => labelling.keep(&records)?,
     };
@@ -105,12 +97,12 @@ pub(super) fn main(args: LabelArgs, registry: Registry) -> anyhow::Result<Exit> 
     }
     super::say(&text);
     let again = match left {
-        0 => Again::kelvin("ledger summary").config(&config),
+        0 => Again::kelvin("ledger summary").config(&args.config),
         _ => Again::kelvin("label")
-            .word(&report)
-            .config(&config)
-            .flag("--criterion", &criterion)
-            .flag("--person", &person),
+            .word(&args.report)
+            .config(&args.config)
+            .flag("--criterion", &args.criterion)
+            .flag("--person", &args.person),
     };
     super::say(&again.next());
     Ok(match is_stopped {

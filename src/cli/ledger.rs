@@ -82,38 +82,31 @@ const SKIPPED: usize = 20;
 
 /// Runs `kelvin ledger`.
 pub(super) fn main(args: LedgerArgs) -> anyhow::Result<Exit> {
-    let LedgerArgs {
-        command,
-        config,
-        candidate,
-        grader,
-        tag,
-        last,
-    } = args;
     let filter = |last| LedgerFilter {
-        candidate: candidate.clone(),
-        grader: grader.clone(),
-        tag: tag.clone(),
+        candidate: args.candidate.clone(),
+        grader: args.grader.clone(),
+        tag: args.tag.clone(),
         last,
     };
-    let text = match command {
+    let config = &args.config;
+    let text = match args.command {
         None => {
-            let entries = book::read(&config, &filter(last.or(Some(LISTED))))?;
-            list(&entries) + &next(&config, "ledger summary", entries.is_empty())
+            let entries = book::read(config, &filter(args.last.or(Some(LISTED))))?;
+            list(&entries) + &next(config, "ledger summary", entries.is_empty())
         }
         Some(LedgerCommand::Export { format }) => {
-            let entries = book::read(&config, &filter(last))?;
+            let entries = book::read(config, &filter(args.last))?;
             match format {
                 LedgerExportFormat::Jsonl => json_lines(&entries)?,
                 LedgerExportFormat::Csv => csv(&entries),
             }
         }
         Some(LedgerCommand::Summary { format }) => {
-            let summaries = summaries(&book::read(&config, &filter(last))?);
+            let summaries = summaries(&book::read(config, &filter(args.last))?);
             match format {
                 TextOrJson::Json => serde_json::to_string_pretty(&summaries)? + "\n",
                 TextOrJson::Text => {
-                    table(&summaries) + &next(&config, "ledger", summaries.is_empty())
+                    table(&summaries) + &next(config, "ledger", summaries.is_empty())
                 }
             }
         }
@@ -122,12 +115,12 @@ pub(super) fn main(args: LedgerArgs) -> anyhow::Result<Exit> {
                 Misuse::new(format!("`--before`: {what}"))
                     .help("write a day, 2026-11-22, or a time, 2026-11-22T06:00:00Z")
             })?;
-            let removed = book::prune(&config, &time)?;
+            let removed = book::prune(config, &time)?;
             let told = format!("{} from before {time} removed\n", counted_entries(removed));
-            told + &next(&config, "ledger summary", false)
+            told + &next(config, "ledger summary", false)
         }
         Some(LedgerCommand::Import { file }) => {
-            let imported = book::import(&config, &file)?;
+            let imported = book::import(config, &file)?;
             let known = match imported.known {
                 0 => String::new(),
                 known => format!("{known} in the ledger already, "),
@@ -143,7 +136,7 @@ pub(super) fn main(args: LedgerArgs) -> anyhow::Result<Exit> {
             if let Some(more) = imported.skipped.len().checked_sub(SKIPPED + 1) {
                 let _ = writeln!(text, "  and {} more", more + 1);
             }
-            text + &next(&config, "ledger summary", false)
+            text + &next(config, "ledger summary", false)
         }
     };
     super::say(&text);

@@ -27,18 +27,13 @@ pub(super) struct MergeArgs {
 
 /// Runs `kelvin merge`.
 pub(super) fn main(args: MergeArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let MergeArgs {
-        shards,
-        out,
-        format,
-    } = args;
     let merged = check::merge(&MergeRequest {
         registry,
-        shards,
-        out: Some(out),
+        shards: args.shards,
+        out: Some(args.out),
     })?;
-    show(format, &merged, None)?;
-    if format == CheckFormat::Text {
+    show(args.format, &merged, None)?;
+    if args.format == CheckFormat::Text {
         let report = merged.out.join("report.json");
         super::say(
             &Again::kelvin("gate")

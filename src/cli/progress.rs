@@ -1,15 +1,11 @@
-//! Progress on standard error: a bar on a terminal, lines elsewhere, or one JSON object per line.
+//! Progress on standard error: a bar on a terminal, lines elsewhere.
 
-use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::json;
 
-use super::check::LogFormat;
-use kelvin_gate::report::Report;
 use kelvin_github::publish::mask::Masker;
 use kelvin_page::safe;
 use kelvin_run::{AnswerSource, Event, Observer, Outcome, Task};
@@ -24,7 +20,6 @@ pub(super) struct Progress {
 enum ProgressForm {
     Bar(ProgressBar, Mutex<SpentSoFar>),
     Lines(Mutex<ProgressLines>),
-    Json,
 }
 
 #[derive(Default)]
@@ -62,15 +57,14 @@ impl SpentSoFar {
 
 impl Progress {
     /// Chooses how progress is shown, depending on what standard error is.
-    pub(super) fn new(format: LogFormat) -> Self {
-        let form = match format {
-            LogFormat::Json => ProgressForm::Json,
-            LogFormat::Text if std::io::stderr().is_terminal() => {
+    pub(super) fn new() -> Self {
+        let form = match std::io::stderr().is_terminal() {
+            true => {
                 let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
                 bar.enable_steady_tick(Duration::from_millis(250));
                 ProgressForm::Bar(bar, Mutex::default())
             }
-            LogFormat::Text => ProgressForm::Lines(Mutex::default()),
+            false => ProgressForm::Lines(Mutex::default()),
         };
         Self {
             form,
@@ -78,22 +72,10 @@ impl Progress {
         }
     }
 
-    /// Removes the bar while `during` uses the terminal.
-    pub(super) fn pause<T>(&self, during: impl FnOnce() -> T) -> T {
-        match &self.form {
-            ProgressForm::Bar(bar, _) => bar.suspend(during),
-            _ => during(),
-        }
-    }
-
-    /// Ends the progress with its last event.
-    pub(super) fn finish(&self, report: Option<&Report>) {
-        match (&self.form, report) {
-            (ProgressForm::Bar(bar, _), _) => bar.finish_and_clear(),
-            (ProgressForm::Json, Some(report)) => {
-                say_json(finished(report));
-            }
-            _ => {}
+    /// Ends the progress.
+    pub(super) fn finish(&self) {
+        if let ProgressForm::Bar(bar, _) = &self.form {
+            bar.finish_and_clear();
         }
     }
 }
@@ -110,11 +92,6 @@ impl Observer for Progress {
                 if let Ok(mut lines) = lines.lock() {
                     lines.event(event, &self.masker);
                 }
-            }
-            ProgressForm::Json => {
-                let mut value = as_json(event);
-                self.masker.json(&mut value);
-                say_json(value);
             }
         }
     }
@@ -199,97 +176,15 @@ impl ProgressLines {
     }
 }
 
-fn as_json(event: &Event<'_>) -> serde_json::Value {
-    match event {
-        Event::Phase { name, tasks } => json!({ "event": "phase", "name": name, "tasks": tasks }),
-        Event::Finished { task, outcome } => json!({
-            "event": "invocation",
-            "case": &*task.case,
-            "variant": task.variant.as_deref(),
-            "repeat": task.repeat,
-            "source": match outcome.source {
-                AnswerSource::Called => "called",
-                AnswerSource::Cached => "cached",
-                AnswerSource::Resumed => "resumed",
-            },
-            "attempts": outcome.attempts,
-            "seconds": outcome.seconds,
-            "decision": outcome.result.as_ref().ok(),
-            "failure": outcome.result.as_ref().err(),
-        }),
-        Event::Retrying {
-            task,
-            attempt,
-            delay,
-            failure,
-        } => json!({
-            "event": "retrying",
-            "case": &*task.case,
-            "variant": task.variant.as_deref(),
-            "repeat": task.repeat,
-            "attempt": attempt,
-            "delay": delay,
-            "failure": failure,
-        }),
-        Event::Remark { text } => json!({ "event": "remark", "text": text }),
-    }
-}
-
-/// The last event: how the run ended, and the figures that are shown first.
-fn finished(report: &Report) -> serde_json::Value {
-    let sections = report.probes.iter();
-    let items: BTreeMap<&str, usize> = sections
-        .map(|(name, section)| (name, section.ids().len()))
-        .collect();
-    let shown = report.metrics.iter();
-    let metrics: BTreeMap<&str, Option<f64>> = shown
-        .filter(|(_, metric)| metric.is_shown_first())
-        .map(|(id, metric)| (id.as_str(), metric.value))
-        .collect();
-    json!({
-        "event": "finished",
-        "ending": report.run.ending,
-        "seconds": report.run.session.seconds,
-        "items": items,
-        "metrics": metrics,
-        "cost": report.run.session.cost,
-        "judge_cost": report.run.session.judge_cost,
-    })
-}
-
 /// Prints progress if possible: a closed standard error is not a reason to stop.
 fn say(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
-}
-
-fn say_json(mut value: serde_json::Value) {
-    value["schema_version"] = json!(1);
-    let _ = writeln!(std::io::stderr().lock(), "{value}");
-}
-
-/// A duration for people.
-pub(super) fn duration(seconds: f64) -> String {
-    let whole = seconds.round() as u64;
-    match whole {
-        0 => "under a second".to_owned(),
-        1..=119 => format!("{whole} s"),
-        120..=7199 => format!("{} min", whole.div_ceil(60)),
-        _ => format!("{:.1} h", seconds / 3600.0),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use kelvin_base::usage::Usage;
-
-    #[test]
-    fn durations_are_told_in_a_unit_that_fits() {
-        assert_eq!(duration(0.2), "under a second");
-        assert_eq!(duration(90.0), "90 s");
-        assert_eq!(duration(200.0), "4 min");
-        assert_eq!(duration(9000.0), "2.5 h");
-    }
 
     #[test]
     fn what_calls_have_cost_is_added_up_and_an_answer_of_the_cache_costs_nothing() {

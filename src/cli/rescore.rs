@@ -10,7 +10,7 @@ use crate::check::{
 };
 use crate::cli::TextOrJson;
 use crate::cli::again::Again;
-use crate::cli::check::{CheckFormat, LogFormat, show, shown};
+use crate::cli::check::{CheckFormat, show, shown};
 use crate::cli::names::Names;
 use crate::cli::progress::Progress;
 use crate::registry::{Registry, overrides_naming};
@@ -149,39 +149,34 @@ struct GradesArgs {
     /// What is printed on standard output.
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     format: CheckFormat,
-    /// How progress is shown on standard error.
-    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
-    log_format: LogFormat,
 }
 
 /// Runs `kelvin rescore grades`.
 fn rescore_grades(args: GradesArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let GradesArgs {
-        report,
-        config,
-        out,
-        no_history,
-        format,
-        log_format,
-    } = args;
-    let progress = Progress::new(log_format);
+    let progress = Progress::new();
     let checked = check::rejudge(
         &RejudgeRequest {
             registry,
-            report: report.clone(),
-            out,
-            overrides: overrides_naming(&config),
+            report: args.report.clone(),
+            out: args.out,
+            overrides: overrides_naming(&args.config),
         },
         &progress,
     );
-    progress.finish(checked.as_ref().ok().map(|checked| &checked.report));
+    progress.finish();
     let checked = checked?;
-    if !no_history {
-        crate::cli::history::warn(check::ledger::record(&config, &checked.report));
+    if !args.no_history {
+        crate::cli::history::warn(check::ledger::record(&args.config, &checked.report));
     }
-    show(format, &checked, None)?;
-    if format == CheckFormat::Text && log_format == LogFormat::Text {
-        crate::cli::say(&next_after_grades(&report, &config, &checked, !no_history));
+    show(args.format, &checked, None)?;
+    if args.format == CheckFormat::Text {
+        let is_in_ledger = !args.no_history;
+        crate::cli::say(&next_after_grades(
+            &args.report,
+            &args.config,
+            &checked,
+            is_in_ledger,
+        ));
     }
     Ok(checked.exit())
 }
@@ -228,40 +223,34 @@ struct QualityArgs {
 
 /// Runs `kelvin rescore quality`.
 fn rescore_quality(args: QualityArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let QualityArgs {
-        report,
-        config,
-        weights,
-        scorer,
-        out,
-        format,
-    } = args;
     let rescored = check::rescore(&RescoreRequest {
         registry,
-        report: report.clone(),
-        config,
-        weights,
-        scorer,
-        out,
+        report: args.report.clone(),
+        config: args.config,
+        weights: args.weights,
+        scorer: args.scorer,
+        out: args.out,
     })?;
     match rescored {
         Rescored::Report(checked) => {
-            show(format, &checked, None)?;
-            if format == CheckFormat::Text {
+            show(args.format, &checked, None)?;
+            if args.format == CheckFormat::Text {
                 let view = Again::kelvin("view").flag("--out", shown(&checked.out));
                 crate::cli::say(&view.next());
             }
             Ok(checked.exit())
         }
         Rescored::Traces(traces) => {
-            crate::cli::say(&match format {
+            crate::cli::say(&match args.format {
                 CheckFormat::Json => serde_json::to_string_pretty(&traces)? + "\n",
                 CheckFormat::Markdown => traces_page(&traces),
                 CheckFormat::Junit => {
                     let what = "traces are no items that could be test cases";
                     return Err(Misuse::new(what).help("choose another `--format`").into());
                 }
-                CheckFormat::Text => traces_page(&traces) + &next_after_quality(&report, &traces),
+                CheckFormat::Text => {
+                    traces_page(&traces) + &next_after_quality(&args.report, &traces)
+                }
             });
             Ok(Exit::Passed)
         }

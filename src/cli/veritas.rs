@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use super::again::Again;
-use super::check::{CheckFormat, LogFormat, show};
+use super::check::{CheckFormat, show};
 use super::progress::Progress;
 use crate::check;
 use crate::check::{CheckRequest, GateRequest};
@@ -67,9 +67,9 @@ pub(super) fn main(args: &VeritasArgs, registry: Registry) -> anyhow::Result<Exi
         ..GateRequest::new(check)
     };
     request.hint.asked.clone_from(&args.base);
-    let progress = Progress::new(LogFormat::Text);
+    let progress = Progress::new();
     let judged = check::gate(&request, &progress);
-    progress.finish(judged.as_ref().ok().map(|judged| &judged.checked.report));
+    progress.finish();
     let judged = judged?;
     if nowhere.is_some() {
         // The page would name files that were removed with the folder.

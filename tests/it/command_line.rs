@@ -130,48 +130,6 @@ fn format_json_prints_the_report_and_nothing_else() {
 }
 
 #[test]
-fn json_events_are_json_on_every_line_and_leave_standard_output_alone() {
-    let project = Project::new(CONSTANT);
-    let said = project.kelvin(&["check", "--log-format", "json"]).expect(0);
-    assert_eq!(said.stdout, "");
-    let events: Vec<Value> = said
-        .stderr
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}")))
-        .collect();
-    let of = |name: &str| events.iter().filter(|event| event["event"] == name).count();
-    assert_eq!(of("invocation"), 52);
-    assert_eq!(of("finished"), 1);
-    let finished = events.last().expect("there are events");
-    let report = project.report();
-    assert_eq!(finished["event"], "finished");
-    assert_eq!(
-        finished["items"]["evidence"],
-        report["probes"]["evidence"]["items"]
-            .as_object()
-            .expect("cases")
-            .len()
-    );
-    let figures = finished["metrics"].as_object().expect("figures by id");
-    for id in [
-        "evidence.invariance",
-        "evidence.sensitivity",
-        "evidence.kelvin_score",
-    ] {
-        let value = &report["metrics"][id]["value"];
-        assert!(
-            figures.contains_key(id) && figures[id] == *value,
-            "{id}: {finished}"
-        );
-    }
-    assert!(
-        events
-            .iter()
-            .all(|event| event["schema_version"] == json!(1))
-    );
-}
-
-#[test]
 fn kel_49_no_color_and_a_pipe_give_no_escape_codes() {
     let project = Project::new(CONSTANT);
     let said = project.check();
@@ -218,12 +176,4 @@ fn kel_46_no_report_calls_a_signal_accuracy_or_correctness() {
         let text = text.to_lowercase();
         assert!(!text.contains("accuracy") && !text.contains("correctness"));
     }
-}
-
-#[test]
-fn confirm_without_a_terminal_is_refused_and_never_taken_for_a_yes() {
-    let project = Project::new(CONSTANT);
-    let said = project.kelvin(&["check", "--confirm"]).expect(1);
-    assert!(said.stderr.contains("--confirm"), "{}", said.stderr);
-    assert!(!project.path("kelvin/report.json").exists());
 }

@@ -217,17 +217,14 @@ fn both_forms_of_the_same_traces_make_the_same_cases_and_nothing_private_is_left
         "4 messages: system \"You help the customers of a shop.\" … user \"My order 0 is broken; my email is [email 1].\"",
         "2 texts: \"In shop 0 goods are returned within 30 days.\" … \"Shop 0 is led by [email 2].\"",
         "answered  \"We told the customer 0 what we do about [email 1].\" (in production; not in the case)",
-        "replaced  email 3\n",
         "8 traces of 16 spans",
-        "replaced: card 2 (1 different), customer 2 (1 different), email 12 (2 different), iban 2 (1 different)",
+        "replaced: card 2, customer 2, email 20, iban 2, ip 2, key 2, phone 2",
         "8 cases can be made; nothing is written without `--into FILE`",
     ] {
         assert!(said.stdout.contains(shown), "{shown}: {}", said.stdout);
     }
     let said = project.paste(said.next()).expect(0);
     is_clean(&said);
-    let lines = "the lines for kelvin.yaml:\n\ncases: cases.jsonl\ngoverning_types: [last_user_turn, passages]\n";
-    assert!(said.stdout.contains(lines), "{}", said.stdout);
     let still = "`../spans.jsonl` still has what was replaced: keep it out of the repository";
     assert!(said.stdout.contains(still), "{}", said.stdout);
     let first: Value =
@@ -384,115 +381,43 @@ fn what_no_case_is_made_of_is_listed_with_the_reason() {
         "00000000000000000000000000000005  no span of it has an input: record the contents",
         "not read, 2 parts; export them again, or take the lines out:",
         "../odd.jsonl:7: not JSON: it is cut off in column",
-        "../odd.jsonl:8: it has logs or metrics",
+        "../odd.jsonl:8: no span in it; a request has `resourceSpans`, and this has `resourceLogs`",
         "note      its root is not in the file",
         "2 cases can be made",
     ] {
         assert!(said.stdout.contains(shown), "{shown}: {}", said.stdout);
     }
-    // The names of fields that mean something to a file of records are told.
-    let into = [
-        "import",
-        "--otlp",
-        "../odd.jsonl",
-        "--with-errors",
-        "--into",
-        "cases.jsonl",
-    ];
-    let said = project.kelvin(&into).expect(0);
-    let lines =
-        "cases: cases.jsonl\ngoverning_types: [input]\nrecords: {id: case_id, expected: label}\n";
-    assert!(said.stdout.contains(lines), "{}", said.stdout);
-    insta::assert_snapshot!(lines_with(&said.stdout, &["3 cases"]), @"wrote 3 cases into `cases.jsonl`");
-    let run = "run: sh pipeline.sh {input} {output}\ndecision_field: decision\n";
-    project.write("kelvin.yaml", &format!("{run}{lines}"));
-    project.kelvin(&["lint"]).expect(0);
+    let said = project.paste(said.next()).expect(0);
+    insta::assert_snapshot!(lines_with(&said.stdout, &["2 cases"]), @"wrote 2 cases into `cases.jsonl`");
+    // The input of one has an `id`, so another field names the cases.
+    assert!(
+        project
+            .read("cases.jsonl")
+            .contains("{\"case_id\":\"00000000000000000000000000000006\""),
+        "{}",
+        project.read("cases.jsonl")
+    );
 }
 
 #[test]
-fn nothing_is_overwritten_or_added_twice_and_what_is_named_is_left_out() {
+fn nothing_is_overwritten() {
     let project = project();
     project.write("../spans.jsonl", &otlp());
-    let import = |more: &[&str]| {
-        let all = [
-            &[
-                "import",
-                "--otlp",
-                "../spans.jsonl",
-                "--into",
-                "cases.jsonl",
-                RULE,
-            ],
-            more,
-        ]
-        .concat();
-        project.kelvin(&all)
-    };
-    let dropped = [
-        "--drop",
-        "passages",
-        "--without",
-        "5b8efff798038103d269b633813fc607",
-        "--without",
-        &trace_id(6),
-    ];
-    import(&dropped).expect(0);
+    let list = ["import", "--otlp", "../spans.jsonl", RULE];
+    let into = [&list[..], &["--into", "cases.jsonl"]].concat();
+    project.kelvin(&into).expect(0);
     let written = project.read("cases.jsonl");
-    assert!(
-        written.lines().count() == 6 && !written.contains("passages"),
-        "{written}"
-    );
-    let said = import(&[]).expect(1);
+    project.write("cases.jsonl", "mine\n");
+    let said = project.kelvin(&into).expect(1);
     insta::assert_snapshot!(said.stderr, @"
     error: `cases.jsonl` is there already
-      help: `--add` adds the cases that it does not have, `--force` overwrites it
+      help: name another file, or overwrite this one with `--force`
     ");
-    assert_eq!(project.read("cases.jsonl"), written);
-    // A label that somebody has written stays.
-    let labelled = written.replacen("{\"id\"", "{\"expected\":\"x\",\"id\"", 1);
-    project.write("cases.jsonl", &labelled);
-    let said = import(&["--add", "--drop", "passages"]).expect(0);
-    insta::assert_snapshot!(lines_with(&said.stdout, &["`cases.jsonl`"]), @"wrote 2 cases into `cases.jsonl`, beside 6 that were there");
-    let added = project.read("cases.jsonl");
-    assert!(
-        added.starts_with(&labelled) && added.lines().count() == TRACES,
-        "{added}"
-    );
-    // A number that stands in the file is given to nobody else.
-    let last = added.lines().last().expect("a case");
-    assert!(
-        written.contains("my email is [email 1]") && last.contains("my email is [email 3]"),
-        "{added}"
-    );
-    let said = import(&["--add", "--drop", "passages"]).expect(0);
-    insta::assert_snapshot!(lines_with(&said.stdout, &["5b8efff798038103d269b633813fc600"]), @"  5b8efff798038103d269b633813fc600  it is in the file already");
-    assert_eq!(said.next(), "kelvin lint");
-    assert_eq!(project.read("cases.jsonl"), added);
-    // The same input under another id is no new case.
-    let other = otlp().replace(
-        "5b8efff798038103d269b633813fc6",
-        "6b8efff798038103d269b633813fc6",
-    );
-    project.write("../spans.jsonl", &other);
-    let said = import(&["--add", "--drop", "passages"]).expect(0);
-    insta::assert_snapshot!(lines_with(&said.stdout, &["6b8efff798038103d269b633813fc600"]), @"  6b8efff798038103d269b633813fc600  its input is that of `5b8efff798038103d269b633813fc600`, which is in the file");
-    assert_eq!(project.read("cases.jsonl"), added);
-    // A rule that is put off finds nothing.
-    let said = project
-        .kelvin(&[
-            "import",
-            "--otlp",
-            "../spans.jsonl",
-            "--keep",
-            "email",
-            "--full",
-        ])
-        .expect(0);
-    assert!(
-        said.stdout.contains("is led by bob@example.org") && said.stdout.contains("[iban 1]"),
-        "{}",
-        said.stdout
-    );
+    // What comes next is a name that is free.
+    let said = project.kelvin(&list).expect(0);
+    project.paste(said.next()).expect(0);
+    assert_eq!(project.read("cases.jsonl"), "mine\n");
+    assert_eq!(project.read("cases-2.jsonl"), written);
 }
 
 #[test]
@@ -502,45 +427,29 @@ fn a_slip_is_told_with_what_to_do() {
     project.write("loans.csv", "id,rule\na,x\n");
     project.write("plain.jsonl", "{\"question\": \"x\"}\n");
     project.write("half.json", "{\n  \"resourceSpans\": [\n");
-    project.write("packed.json", "");
-    fs::write(project.path("packed.json"), [0x1f, 0x8b, 8, 0]).expect("written");
     project.write("deep.jsonl", &format!("{}\n", "[".repeat(100_000)));
     let otlp = "--otlp=../spans.jsonl";
     let mut texts = Vec::new();
     for arguments in [
-        &["loans.csv"][..],
-        &["cases", "loans.csv"],
-        &[],
+        &[][..],
         &["--otlp", "plain.jsonl"],
         &["--langfuse", "plain.jsonl"],
         &["--langfuse", "loans.csv"],
         &["--otlp", "half.json"],
-        &["--otlp", "packed.json"],
         &["--otlp", "deep.jsonl"],
         &["--otlp", "none.jsonl"],
         &[otlp, "--langfuse", "x.json"],
         &[otlp, "--into", "cases.csv"],
-        &[otlp, "--into", "../project"],
-        &[otlp, "--drop", "pasages"],
-        &[otlp, "--without", "77"],
-        &[otlp, "--without", "5b8"],
         &[otlp, "--redact", "name=("],
         &[otlp, "--redact", "email=x"],
-        &[otlp, "--add"],
     ] {
         let said = project.kelvin(&[&["import"], arguments].concat()).expect(1);
         texts.push(said.stderr.to_string());
         assert!(!project.path("cases.csv").exists());
     }
     insta::assert_snapshot!(texts.join("\n"), @"
-    error: `loans.csv` is named by no flag
-      help: records need no import: write `cases: loans.csv` into kelvin.yaml, or run `kelvin init --cases=loans.csv`; traces are named by `--otlp` or `--langfuse`
-
-    error: `loans.csv` is named by no flag
-      help: records need no import: write `cases: loans.csv` into kelvin.yaml, or run `kelvin init --cases=loans.csv`; traces are named by `--otlp` or `--langfuse`
-
     error: no file with traces is named
-      help: `--otlp FILE` reads spans of OpenTelemetry, `--langfuse FILE` an export of Langfuse; a file with records needs no import: write `cases: FILE` into kelvin.yaml
+      help: `--otlp` takes spans of OpenTelemetry, `--langfuse` an export of Langfuse; a file with records needs no import: write `cases: FILE` into kelvin.yaml
 
     error: there is no trace in the file; plain.jsonl:1: no span in it; a request has `resourceSpans`, and this has `question`
       help: `--otlp` takes spans of OpenTelemetry, `--langfuse` an export of Langfuse; a file with records needs no import: write `cases: FILE` into kelvin.yaml
@@ -551,14 +460,11 @@ fn a_slip_is_told_with_what_to_do() {
     error: there is no trace in the file; loans.csv:1: not JSON: expected value, in column 1
       help: `--otlp` takes spans of OpenTelemetry, `--langfuse` an export of Langfuse; a file with records needs no import: write `cases: FILE` into kelvin.yaml
 
-    error: half.json:3:0: not JSON: it is cut off in column 0
-      help: the file is one JSON value, or has one a line; export it once more
+    error: there is no trace in the file; half.json:3: not JSON: it is cut off in column 0
+      help: `--otlp` takes spans of OpenTelemetry, `--langfuse` an export of Langfuse; a file with records needs no import: write `cases: FILE` into kelvin.yaml
 
-    error: packed.json: it is compressed (gzip)
-      help: unpack it first: `gunzip FILE`
-
-    error: deep.jsonl:1:128: not JSON: recursion limit exceeded, in column 128
-      help: the file is one JSON value, or has one a line; export it once more
+    error: there is no trace in the file; deep.jsonl:1: not JSON: recursion limit exceeded, in column 128
+      help: `--otlp` takes spans of OpenTelemetry, `--langfuse` an export of Langfuse; a file with records needs no import: write `cases: FILE` into kelvin.yaml
 
     error: none.jsonl: cannot be read: No such file or directory (os error 2)
 
@@ -571,18 +477,6 @@ fn a_slip_is_told_with_what_to_do() {
     error: `cases.csv` would be read in another form by its name
       help: name a file that ends in `.jsonl`: one case a line is written
 
-    error: `../project` is a folder, and the cases go into a file
-      help: name a file, such as `cases.jsonl`
-
-    error: `--drop pasages`: no trace has such a field
-      help: the fields are `messages`, `passages`; `/a/b` names `b` within `a`
-
-    error: `--without 77`: no trace has this id
-      help: write an id as the list has it, or its beginning
-
-    error: `--without 5b8`: 8 traces begin so
-      help: write more of the id
-
     error: invalid value 'name=(' for '--redact <NAME=REGEX>': regex parse error:
         (
         ^
@@ -593,19 +487,12 @@ fn a_slip_is_told_with_what_to_do() {
     error: invalid value 'email=x' for '--redact <NAME=REGEX>': `email` is the name of a rule that ships; give this one another name
 
     For more information, try '--help'.
-
-    error: the following required arguments were not provided:
-      --into <FILE>
-
-    Usage: kelvin import --into <FILE> --otlp <FILE> --add
-
-    For more information, try '--help'.
     ");
     // What is hostile where it is shown.
     let hostile = json!({"traceId": "\u{1b}[2Jx\ny", "spanId": "b", "name": "::error::\u{202e}x", "attributes": {"input.value": "a\u{1b}[31m\nnext: rm -rf"}});
     project.write("../hostile.jsonl", &format!("{hostile}\n"));
     let said = project
-        .kelvin(&["import", "--otlp", "../hostile.jsonl", "--full"])
+        .kelvin(&["import", "--otlp", "../hostile.jsonl"])
         .expect(0);
     assert!(
         !said.stdout.contains(['\u{1b}', '\u{202e}']),

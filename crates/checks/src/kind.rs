@@ -25,9 +25,9 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_page::{Chapter, in_one_line};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging, RepeatedItems};
 use kelvin_record::{
-    AlignedSections, AnySection, CheckSaid, Ending, Findings, Forecast, ItemComparison, JsonFields,
-    Listing, Metric, RunView, SectionAnswers, SectionFingerprint, SectionKind, SettingDiffers,
-    Shard, Surroundings, Viewpoint, WantedRepeats,
+    AlignedSections, AnySection, CheckSaid, Ending, Findings, ItemComparison, JsonFields, Listing,
+    Metric, RunView, SectionAnswers, SectionFingerprint, SectionKind, SettingDiffers, Shard,
+    Surroundings, Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::judge::model_names;
@@ -490,7 +490,7 @@ struct ChecksAtWork<'a> {
 }
 
 impl Probe for ChecksAtWork<'_> {
-    fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+    fn run(&mut self) -> anyhow::Result<()> {
         self.called.run()?;
         self.judging.ask(&self.scenarios, &self.called)
     }

@@ -20,7 +20,7 @@ use kelvin_base::notice::Notice;
 use kelvin_probe::{ChosenItems, Items, Planned, Probe};
 use kelvin_record::Shard;
 use kelvin_record::{
-    Ending, Findings, Forecast, ListedVariant, Listing, Repeats, SectionFingerprint, WantedRepeats,
+    Ending, Findings, ListedVariant, Listing, Repeats, SectionFingerprint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::judge;
@@ -270,8 +270,8 @@ impl EvidenceAtWork<'_> {
 }
 
 impl Probe for EvidenceAtWork<'_> {
-    fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
-        self.measurement.run(proceed)?;
+    fn run(&mut self) -> anyhow::Result<()> {
+        self.measurement.run()?;
         self.ask()
     }
 

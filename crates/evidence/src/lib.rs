@@ -10,6 +10,8 @@ pub mod cases;
 pub mod config;
 mod course;
 mod decision;
+#[cfg(test)]
+pub mod fake;
 mod figures;
 mod flip;
 mod following;
@@ -29,8 +31,6 @@ mod records;
 mod schedule;
 mod section;
 mod survey;
-#[cfg(test)]
-pub mod trial;
 mod turns;
 pub mod words;
 

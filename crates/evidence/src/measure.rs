@@ -10,7 +10,7 @@ use super::{decision, records};
 use crate::perturb::Plan;
 use crate::{CaseRecord, EvidenceSettings};
 use kelvin_base::failure::{Failure, FailureKind};
-use kelvin_record::{Ending, Forecast, KeptTexts, Wanted};
+use kelvin_record::{Ending, KeptTexts, Wanted};
 use kelvin_run::config::Config;
 use kelvin_run::{Runner, Task};
 
@@ -45,13 +45,11 @@ impl<'a> Measurement<'a> {
 
     /// Runs the first baseline, the others, and then everything else of the cases with an answer.
     ///
-    /// `proceed` is called once, after the baselines.
-    ///
     /// # Errors
     ///
     /// Fails if the first baseline shows that the decision field is missing or cannot be compared, or if the run cannot
     /// continue.
-    pub(crate) fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+    pub(crate) fn run(&mut self) -> anyhow::Result<()> {
         let baselines = self.baselines();
         let (first, others) = baselines.split_at(baselines.len().min(1));
         self.run_tasks("first baseline", first.to_vec())?;
@@ -60,7 +58,7 @@ impl<'a> Measurement<'a> {
 
         let answered = self.answered();
         let tasks = self.todo(&answered);
-        if self.runner.stopped() || !proceed(self.forecast(&tasks)) {
+        if self.runner.stopped() {
             return Ok(());
         }
         self.run_tasks("variants", tasks)?;
@@ -202,35 +200,6 @@ impl<'a> Measurement<'a> {
             return Ok(());
         };
         unusable_decision(&task.case, failure, self.survey.config).map_or(Ok(()), Err)
-    }
-
-    fn forecast(&self, tasks: &[Task]) -> Forecast {
-        let (config, invocations) = (self.survey.config, tasks.len());
-        let seconds: Vec<f64> = self
-            .survey
-            .places
-            .iter()
-            .filter_map(|&place| {
-                let name = &self.survey.corpus.cases[place].name;
-                Some(self.outcomes.get(name, None, 1)?.seconds)
-            })
-            .collect();
-        let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
-        let paid = mean * invocations as f64 / config.at_once() as f64;
-        let paced = config.limits.max_per_minute.map_or(0.0, |most| {
-            self.starts(tasks) as f64 * 60.0 / most.get() as f64
-        });
-        Forecast {
-            invocations,
-            seconds: paid.max(paced),
-        }
-    }
-
-    /// How many starts the rate limit counts: each turn of a conversation is one.
-    fn starts(&self, tasks: &[Task]) -> usize {
-        let turns = self.survey.settings.records.turns.as_ref();
-        let of_task = |task| turns.map_or(1, |turns| turns.place.count(&self.inputs.text(task)));
-        tasks.iter().map(of_task).sum()
     }
 }
 

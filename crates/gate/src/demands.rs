@@ -121,7 +121,7 @@ mod tests {
             metrics: BTreeMap::from([(id.to_owned(), rule)]),
             ..GateSettings::default()
         };
-        Policy::of(&settings, false)
+        Policy::of(&settings)
     }
 
     fn verdict_of(id: &str, min: f64, value: Result<f64, String>) -> Verdict {

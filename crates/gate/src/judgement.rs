@@ -113,24 +113,8 @@ impl Judgement {
     /// A verdict with its base.
     pub fn with_base(verdict: Verdict, base: Provenance) -> Self {
         Self {
-            schema_version: SCHEMA_VERSION,
-            verdict,
             base: Some(base),
-            tried: Vec::new(),
-            caveats: Vec::new(),
-            differences: Vec::new(),
-            difference_codes: Vec::new(),
-            cases: Vec::new(),
-            flips: Vec::new(),
-            reruns: 0,
-            comparisons: ItemComparisons::default(),
-            base_invocations: None,
-            base_reruns: 0,
-            cost_ratio: None,
-            drift: None,
-            edited_texts: Vec::new(),
-            reproduce: None,
-            approval: None,
+            ..Self::without_base(verdict, Vec::new())
         }
     }
 

@@ -32,8 +32,6 @@ pub struct Policy {
     pub max_missing: f64,
     /// The effect of so many edited cases that little of a metric can be paired.
     pub on_edited: Effect,
-    /// The effect of a missing baseline.
-    pub on_no_baseline: Effect,
     /// Whether the pipeline is declared deterministic: then one run is enough.
     pub deterministic: bool,
     /// The limits for the re-runs.
@@ -109,7 +107,7 @@ pub struct RerunBudget {
 impl Default for Policy {
     /// The policy of an empty configuration.
     fn default() -> Self {
-        Self::of(&GateSettings::default(), false)
+        Self::of(&GateSettings::default())
     }
 }
 
@@ -142,8 +140,8 @@ impl Policy {
         self.deterministic || self.rule == Rule::Threshold
     }
 
-    /// The policy of a configuration. `require`: whether there must be a baseline.
-    pub fn of(settings: &GateSettings, require: bool) -> Self {
+    /// The policy of a configuration.
+    pub fn of(settings: &GateSettings) -> Self {
         let GateSettings {
             max_drop,
             metrics,
@@ -183,7 +181,6 @@ impl Policy {
             on_unmeasured: (*on_unmeasured).into(),
             max_missing: *max_missing,
             on_edited: (*on_edited).into(),
-            on_no_baseline: if require { Effect::Fail } else { Effect::Warn },
             deterministic: *deterministic,
             budget: RerunBudget {
                 head_repeats: budget.head_repeats.get(),

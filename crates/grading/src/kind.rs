@@ -24,7 +24,7 @@ use kelvin_page::{AnswersView, Chapter, in_one_line};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging};
 use kelvin_record::Shard;
 use kelvin_record::{
-    AlignedSections, AnySection, Findings, Forecast, GradedPair, ItemComparison, Listing, Metric,
+    AlignedSections, AnySection, Findings, GradedPair, ItemComparison, Listing, Metric,
     RivalAnswers, RunView, SectionFingerprint, SectionKind, Surroundings, Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
@@ -371,7 +371,7 @@ struct GradingAtWork<'a> {
 }
 
 impl Probe for GradingAtWork<'_> {
-    fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+    fn run(&mut self) -> anyhow::Result<()> {
         self.grading.run()
     }
 

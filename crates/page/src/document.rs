@@ -75,6 +75,7 @@ impl<'a> RunPage<'a> {
 }
 
 /// The chapter of one probe on the page of a run. An empty field takes no space on the page.
+#[derive(Default)]
 pub struct Chapter<'a> {
     /// The headline word for the subject of the measurement.
     pub headword: Headword,
@@ -120,28 +121,11 @@ pub struct Chapter<'a> {
 
 impl Chapter<'_> {
     /// A chapter with only a headline word.
-    pub const fn new(headword: Headword) -> Self {
+    pub fn new(headword: Headword) -> Self {
         Self {
             headword,
-            scope: Vec::new(),
-            statements: Vec::new(),
-            signals: Vec::new(),
             no_interval: "no interval",
-            groups: Vec::new(),
-            measures: None,
-            breakdowns: Vec::new(),
-            plane: None,
-            spread: None,
-            lists: Vec::new(),
-            failed: Vec::new(),
-            first_failure: None,
-            tables: Vec::new(),
-            heat: None,
-            items: None,
-            notices: Vec::new(),
-            settings: None,
-            method: Vec::new(),
-            facts: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -161,7 +145,7 @@ pub struct ComparisonPage<'a> {
 }
 
 /// The word for the subject of a probe's measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Headword {
     /// The word within a sentence or after a colon.
     pub word: &'static str,

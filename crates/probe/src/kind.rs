@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::Notice;
 use kelvin_record::{
-    AnySection, Findings, Forecast, Listing, SectionFingerprint, SectionKind, Shard, WantedRepeats,
+    AnySection, Findings, Listing, SectionFingerprint, SectionKind, Shard, WantedRepeats,
 };
 use kelvin_run::config::{Config, Configure, Overrides, Owner, configure};
 use kelvin_run::targets::{Target, TargetSite};
@@ -163,13 +163,12 @@ pub trait Planned: Sync {
 
 /// A running probe.
 pub trait Probe {
-    /// Runs everything. `proceed` is called at most once, when the remaining cost is known; if it returns false, no
-    /// more calls are made.
+    /// Runs everything.
     ///
     /// # Errors
     ///
     /// Fails if the run cannot continue, or if its first answer shows that all other calls would be useless.
-    fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()>;
+    fn run(&mut self) -> anyhow::Result<()>;
 
     /// Writes every input once, without running the pipeline.
     ///

@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{Items, Kind, Planned, Probe, RepeatedItems};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_record::{
-    AnySection as _, Findings, Forecast, Item, Listing, Section, SectionFingerprint, Shard,
-    WantedRepeats,
+    AnySection as _, Findings, Item, Listing, Section, SectionFingerprint, Shard, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::targets::Address;
@@ -116,7 +115,7 @@ struct PlainAtWork<'a, 'c, I> {
 }
 
 impl<I: Item> Probe for PlainAtWork<'_, '_, I> {
-    fn run(&mut self, _: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+    fn run(&mut self) -> anyhow::Result<()> {
         self.asked.run()
     }
 

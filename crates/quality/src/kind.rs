@@ -17,8 +17,8 @@ use kelvin_base::exit::Misuse;
 use kelvin_page::Chapter;
 use kelvin_probe::{Items, Kind, Planned, Probe, Rescoring};
 use kelvin_record::{
-    AnySection, Ending, Findings, Forecast, Listing, Metric, RunView, ScoredInvocation,
-    SectionFingerprint, SectionKind, SettingDiffers, Shard, WantedRepeats,
+    AnySection, Ending, Findings, Listing, Metric, RunView, ScoredInvocation, SectionFingerprint,
+    SectionKind, SettingDiffers, Shard, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::{OutputObserver, Runner, Step};
@@ -303,7 +303,7 @@ struct Watching<'a> {
 }
 
 impl Probe for Watching<'_> {
-    fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+    fn run(&mut self) -> anyhow::Result<()> {
         Ok(())
     }
 

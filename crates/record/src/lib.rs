@@ -39,8 +39,7 @@ pub use metric::{
 pub use nouns::Nouns;
 pub use ranked::{ExpectedHit, RankedHit, RankedHits};
 pub use repeats::{
-    Forecast, JudgeTrialCost, ListedVariant, Listing, RUNS_OF_THE_SUITE, Repeats, Wanted,
-    WantedRepeats,
+    JudgeTrialCost, ListedVariant, Listing, RUNS_OF_THE_SUITE, Repeats, Wanted, WantedRepeats,
 };
 pub use scored::{CheckSaid, GradedPair, RivalAnswers, ScoredInvocation};
 pub use section::{

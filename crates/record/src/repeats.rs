@@ -168,12 +168,3 @@ pub struct ListedVariant {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Digest>,
 }
-
-/// The remaining cost at some point of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Forecast {
-    /// The number of remaining invocations.
-    pub invocations: usize,
-    /// The remaining time in seconds, estimated from the calls so far and the number of jobs.
-    pub seconds: f64,
-}

@@ -22,8 +22,8 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_page::counted;
 use kelvin_probe::{Items, Planned, Probe};
 use kelvin_record::{
-    Ending, Findings, Forecast, KeptText, Listing, Nouns, RUNS_OF_THE_SUITE, SectionFingerprint,
-    Shard, SharedMap, WantedRepeats,
+    Ending, Findings, KeptText, Listing, Nouns, RUNS_OF_THE_SUITE, SectionFingerprint, Shard,
+    SharedMap, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::targets::{Target, TargetSite};
@@ -443,7 +443,7 @@ struct AtWork<'a> {
 }
 
 impl Probe for AtWork<'_> {
-    fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+    fn run(&mut self) -> anyhow::Result<()> {
         for suite in &mut self.begun {
             for _ in 0..self.suites.runs(suite.suite) {
                 let cases = suite.wanted.map(|cases| cases.iter().cloned().collect());

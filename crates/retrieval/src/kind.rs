@@ -18,9 +18,9 @@ use kelvin_base::notice::Notice;
 use kelvin_page::{Chapter, in_one_line};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
 use kelvin_record::{
-    AlignedSection, AlignedSections, AnySection, Findings, Forecast, ItemComparison, Listing,
-    RankedHits, RunView, SectionAnswers, SectionFingerprint, SectionKind, Shard, SharedMap,
-    Surroundings, Viewpoint, WantedRepeats,
+    AlignedSection, AlignedSections, AnySection, Findings, ItemComparison, Listing, RankedHits,
+    RunView, SectionAnswers, SectionFingerprint, SectionKind, Shard, SharedMap, Surroundings,
+    Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::{Runner, Step};
@@ -314,7 +314,7 @@ impl RetrievalAtWork<'_> {
 }
 
 impl Probe for RetrievalAtWork<'_> {
-    fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+    fn run(&mut self) -> anyhow::Result<()> {
         self.answers.run()?;
         self.take_in();
         Ok(())

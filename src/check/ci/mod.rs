@@ -291,7 +291,7 @@ impl Job<'_> {
                 (None, None) => gate(&asked, observer)?,
                 (None, Some(_)) => {
                     // A share of the cases is judged together with the other shares.
-                    let checked = check(&asked.check, observer, &|_| true)?;
+                    let checked = check(&asked.check, observer)?;
                     return Ok((checked, None, None));
                 }
             };

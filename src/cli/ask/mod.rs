@@ -2,7 +2,7 @@
 //! or a script can answer; the trait also lets tests answer.
 
 #[cfg(test)]
-mod script;
+mod fake;
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::os::fd::AsFd as _;
@@ -11,7 +11,7 @@ use std::{fmt, io};
 use kelvin_system::signal;
 
 #[cfg(test)]
-pub(super) use script::{Script, ScriptedAnswer};
+pub(super) use fake::{Script, ScriptedAnswer};
 
 /// Somebody who answers questions. Every answer may also be a [`Stopped`].
 pub(super) trait Ask {
@@ -121,8 +121,8 @@ fn yes_or_no(line: &str) -> Result<bool, String> {
     }
 }
 
-/// Reads each answer as a line, which the terminal lets a person edit until Enter is pressed. The crate `dialoguer`
-/// reads its lines key by key, and ignores Ctrl-D, which ends the input of every other program.
+/// Reads each answer as a line, which the terminal lets a person edit until Enter is pressed, and which Ctrl-D ends as it
+/// ends the input of every other program.
 pub(super) struct Terminal;
 
 impl Ask for Terminal {

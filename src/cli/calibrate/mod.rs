@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::TextOrJson;
 use super::again::Again;
-use super::check::LogFormat;
 use super::progress::Progress;
 use crate::check;
 use crate::check::{CalibrateRequest, Calibrated, TriedAnswers};
@@ -70,9 +69,6 @@ pub(super) struct CalibrateArgs {
     /// What is printed on standard output.
     #[arg(long, value_enum, default_value_t = TextOrJson::Text)]
     format: TextOrJson,
-    /// How progress is shown on standard error.
-    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
-    log_format: LogFormat,
 }
 
 /// Parses a threshold that some scores reach and others do not reach.
@@ -86,12 +82,12 @@ fn pass(text: &str) -> Result<f64, String> {
 
 /// Runs `kelvin calibrate`.
 pub(super) fn main(args: &CalibrateArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let progress = Progress::new(args.log_format);
+    let progress = Progress::new();
     let calibrated = check::calibrate(&request(args, registry), &progress);
-    progress.finish(None);
+    progress.finish();
     let calibrated = calibrated?;
     super::say(&shown(args.format, &calibrated)?);
-    if args.format == TextOrJson::Text && args.log_format == LogFormat::Text {
+    if args.format == TextOrJson::Text {
         super::say(&next(args, &calibrated));
     }
     Ok(exit(&calibrated, args.strict))

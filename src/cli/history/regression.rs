@@ -49,35 +49,24 @@ pub(super) struct RegressionArgs {
 
 /// Runs `kelvin history regression`.
 pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let again = args.clone();
-    let RegressionArgs {
-        against,
-        config,
-        name,
-        metrics,
-        traces,
-        live_runs,
-        fail_on_regression,
-        format,
-    } = args;
     let compared = check::regression(&RegressionRequest {
         registry,
-        config,
-        traces,
-        against,
-        metrics,
-        name,
-        live_runs: live_runs.get(),
+        config: args.config.clone(),
+        traces: args.traces.clone(),
+        against: args.against.clone(),
+        metrics: args.metrics.clone(),
+        name: args.name.clone(),
+        live_runs: args.live_runs.get(),
         login: crate::cli::doctor::login(),
         now: calendar::now() + 1,
     })?;
-    crate::cli::say(&match format {
+    crate::cli::say(&match args.format {
         TextOrJson::Json => serde_json::to_string_pretty(&compared)? + "\n",
-        TextOrJson::Text => page(&compared) + &next(&again, &compared),
+        TextOrJson::Text => page(&compared) + &next(&args, &compared),
     });
     // A version without any measurement has proved nothing, so it does not pass.
     let passes = !compared.rows.is_empty() && compared.rows.iter().all(|row| row.standing.passes());
-    Ok(match fail_on_regression && !passes {
+    Ok(match args.fail_on_regression && !passes {
         true => Exit::GateFailed,
         false => Exit::Passed,
     })

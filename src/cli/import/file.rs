@@ -18,15 +18,11 @@ pub(super) struct UnreadPart {
     pub(super) why: String,
 }
 
-/// The largest single value in bytes: a value is held in memory several times.
-const LARGEST: u64 = 1 << 30;
-
-/// Passes each value of a file to `take`, with the position where it begins. Text that is not JSON, and values that
-/// `take` rejects, are noted.
+/// Passes each value of a file to `take`. Text that is not JSON, and values that `take` rejects, are noted.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] if the file cannot be read, or contains no JSON at all.
+/// A [`Misuse`] if the file cannot be read.
 pub(super) fn each_value(
     path: &Path,
     unread: &mut Vec<UnreadPart>,
@@ -34,121 +30,43 @@ pub(super) fn each_value(
 ) -> Result<(), Misuse> {
     let shown = safe::line(&path.display().to_string());
     let failed = |error: std::io::Error| Misuse::new(format!("{shown}: cannot be read: {error}"));
-    let file = File::open(path).map_err(failed)?;
-    let mut reader = BufReader::new(file);
-    let (mut number, mut line) = (0, Vec::new());
-    let mut hand_on = |number: usize, value: Result<Value, String>| {
-        let place = format!("{shown}:{number}");
-        if let Err(why) = value.and_then(&mut *take) {
+    let mut reader = BufReader::new(File::open(path).map_err(failed)?);
+    let mut hand_on = |line: usize, value: serde_json::Result<Value>| {
+        let (line, taken) = match value {
+            Ok(value) => (line, take(value)),
+            Err(error) => (line.max(error.line()), Err(broken(&error))),
+        };
+        if let Err(why) = taken {
+            let place = format!("{shown}:{line}");
             unread.push(UnreadPart { place, why });
         }
     };
-    loop {
-        line.clear();
-        let length = (&mut reader)
-            .take(LARGEST + 1)
-            .read_until(b'\n', &mut line)
-            .map_err(failed)?;
-        if length == 0 {
+    let mut text = String::new();
+    for number in 1.. {
+        text.clear();
+        if reader.read_line(&mut text).map_err(failed)? == 0 {
             return Ok(());
         }
-        number += 1;
-        if number == 1 {
-            recognise(&shown, &line)?;
-            if line.starts_with(b"\xef\xbb\xbf") {
-                line.drain(..3);
-            }
-        }
-        if length as u64 > LARGEST {
-            return Err(Misuse::new(format!(
-                "{shown}:{number}: this line has over {} MiB",
-                LARGEST >> 20
-            ))
-            .help("write one request a line, as the file exporter of the collector does"));
-        }
         // If a line kept its line break, a truncated text would look as if it contained a line break.
-        line.truncate(line.trim_ascii_end().len());
+        let line = text.trim_start_matches('\u{feff}').trim();
         if line.is_empty() {
             continue;
         }
-        // If the first value continues after its line, the whole file is one value.
-        let goes_on = |line: &[u8]| {
-            let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(line);
-            parsed.is_err_and(|error| error.is_eof())
-        };
-        if number == 1 && goes_on(&line) {
-            line.push(b'\n');
-            break;
+        match serde_json::from_str(line) {
+            // If the first value continues after its line, the whole file is one value, or several over many lines.
+            Err(error) if number == 1 && error.is_eof() => break,
+            value => hand_on(number, value),
         }
-        hand_on(
-            number,
-            serde_json::from_slice(&line).map_err(|error| broken(&error)),
-        );
     }
-    reader
-        .take(LARGEST + 1)
-        .read_to_end(&mut line)
-        .map_err(failed)?;
-    if line.len() as u64 > LARGEST {
-        return Err(Misuse::new(format!(
-            "{shown}: it is one value of over {} MiB",
-            LARGEST >> 20
-        ))
-        .help("write one request or trace a line: such a file may be as large as it is"));
+    reader.read_to_string(&mut text).map_err(failed)?;
+    let text = text.trim_start_matches('\u{feff}');
+    for value in serde_json::Deserializer::from_str(text).into_iter() {
+        hand_on(1, value);
     }
-    // Several values may follow each other, e.g. when the SDK prints each span over many lines.
-    let mut values = serde_json::Deserializer::from_slice(&line).into_iter::<Value>();
-    let (mut number, mut counted) = (1, 0);
-    loop {
-        let start = values.byte_offset();
-        let blank = line[start..].len() - line[start..].trim_ascii_start().len();
-        let until = start + blank;
-        let Some(value) = values.next() else {
-            return Ok(());
-        };
-        number += line[counted..until]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count();
-        match value {
-            Ok(value) => hand_on(number, Ok(value)),
-            Err(error) if counted == 0 => {
-                // The first of several lines may be truncated.
-                let lines = (1..).zip(line.split(|byte| *byte == b'\n'));
-                let parsed =
-                    lines.map(|(number, line)| (number, serde_json::from_slice::<Value>(line)));
-                let parsed: Vec<_> = parsed.collect();
-                if !parsed
-                    .iter()
-                    .any(|(_, value)| value.as_ref().is_ok_and(Value::is_object))
-                {
-                    let (row, column) = (error.line(), error.column());
-                    return Err(
-                        Misuse::new(format!("{shown}:{row}:{column}: {}", broken(&error))).help(
-                            "the file is one JSON value, or has one a line; export it once more",
-                        ),
-                    );
-                }
-                for ((number, value), text) in
-                    parsed.into_iter().zip(line.split(|byte| *byte == b'\n'))
-                {
-                    if !text.trim_ascii().is_empty() {
-                        hand_on(number, value.map_err(|error| broken(&error)));
-                    }
-                }
-                return Ok(());
-            }
-            Err(error) => {
-                let why = format!("{}; nothing behind it is read", broken(&error));
-                hand_on(number, Err(why));
-                return Ok(());
-            }
-        }
-        counted = until.max(1);
-    }
+    Ok(())
 }
 
-/// The problem of a value, without its position, because the message already has one.
+/// The problem of a value, without its line, because the place of the part already has it.
 fn broken(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let end = text.rfind(" at line ").unwrap_or(text.len());
@@ -156,20 +74,6 @@ fn broken(error: &serde_json::Error) -> String {
         true => format!("not JSON: it is cut off in column {}", error.column()),
         false => format!("not JSON: {}, in column {}", &text[..end], error.column()),
     }
-}
-
-/// Rejects files of another format by their first bytes.
-fn recognise(shown: &str, begin: &[u8]) -> Result<(), Misuse> {
-    let (what, help) = match begin {
-        [0x1f, 0x8b, ..] => ("it is compressed (gzip)", "unpack it first: `gunzip FILE`"),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            ("it is compressed (zstd)", "unpack it first: `unzstd FILE`")
-        }
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => ("it looks like UTF-16", "save it as UTF-8"),
-        [b'P', b'A', b'R', b'1', ..] => ("it is a Parquet file", "export JSON or JSON lines"),
-        _ => return Ok(()),
-    };
-    Err(Misuse::new(format!("{shown}: {what}")).help(help))
 }
 
 #[cfg(test)]
@@ -210,16 +114,16 @@ mod tests {
 
     #[test]
     fn broken_parts_are_told_with_their_lines_and_the_others_are_read() {
-        let (found, unread) = values("{\"a\": [1\n{\"b\": 2}\n\nnothing\n{\"b\": 3}\n");
+        let (found, unread) = values("{\"b\": 2}\n{\"a\": [1\n\nnothing\n{\"b\": 3}\n");
         assert_eq!(found.len(), 2);
         insta::assert_snapshot!(unread.join("\n"), @"
-        1: not JSON: it is cut off in column 8
+        2: not JSON: it is cut off in column 8
         4: not JSON: expected ident, in column 2
         ");
         let (found, unread) = values("{\n\"a\": 1}\n\n{\n\"b\" 2}\n");
         assert_eq!((found.len(), unread.len()), (1, 1));
         assert!(
-            unread[0].starts_with("4: not JSON: expected `:`"),
+            unread[0].starts_with("5: not JSON: expected `:`"),
             "{unread:?}"
         );
     }

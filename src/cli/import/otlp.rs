@@ -17,35 +17,17 @@ use super::span::{FoundDocuments, RecordedSpan, first_keys, meant, moment, says_
 /// Fails with the reason why the value contains none.
 pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), String> {
     let before = spans.len();
-    let mut refused = 0;
-    walk(value, spans, &mut refused);
-    if refused > 0 {
-        return Err(format!(
-            "{refused} span(s) in it without `traceId` or `spanId`; they are left out"
-        ));
-    }
+    walk(value, spans);
     let has_room = ROOMS
         .iter()
         .any(|names| field(value, names).is_some_and(Value::is_array));
     if spans.len() > before || has_room {
         return Ok(());
     }
-    Err(match value {
-        Value::Object(fields)
-            if ["resourceLogs", "resourceMetrics"]
-                .iter()
-                .any(|key| fields.contains_key(*key)) =>
-        {
-            "it has logs or metrics, and cases are made of spans".to_owned()
-        }
-        Value::Object(fields) => {
-            format!(
-                "no span in it; a request has `resourceSpans`, and this has {}",
-                first_keys(fields)
-            )
-        }
-        _ => "no span in it; a request is an object with `resourceSpans`".to_owned(),
-    })
+    let keys = value.as_object().map(first_keys).unwrap_or_default();
+    Err(format!(
+        "no span in it; a request has `resourceSpans`, and this has {keys}"
+    ))
 }
 
 /// The nested keys that contain spans, from the outside to the inside, in both spellings of the protocol and in those
@@ -62,24 +44,18 @@ const ROOMS: [&[&str]; 4] = [
     &["trace"],
 ];
 
-fn walk(value: &Value, spans: &mut Vec<RecordedSpan>, refused: &mut usize) {
+fn walk(value: &Value, spans: &mut Vec<RecordedSpan>) {
     if let Value::Array(values) = value {
-        return values.iter().for_each(|value| walk(value, spans, refused));
+        return values.iter().for_each(|value| walk(value, spans));
     }
-    let rooms = ROOMS.iter().filter_map(|names| field(value, names));
-    let mut is_room = false;
-    for room in rooms {
-        is_room = true;
-        walk(room, spans, refused);
+    let mut rooms = ROOMS
+        .iter()
+        .filter_map(|names| field(value, names))
+        .peekable();
+    if rooms.peek().is_none() {
+        spans.extend(span(value));
     }
-    let seems_one = value.get("name").is_some() || value.get("attributes").is_some();
-    if is_room || !seems_one {
-        return;
-    }
-    match span(value) {
-        Some(span) => spans.push(span),
-        None => *refused += 1,
-    }
+    rooms.for_each(|room| walk(room, spans));
 }
 
 /// The value of the first of the given fields that the object has.
@@ -142,7 +118,7 @@ fn span(value: &Value) -> Option<RecordedSpan> {
     };
     (span.input, span.cut) = (input, cut);
     span.output = output(&attributes, &events);
-    span.found = documents(&attributes, &events, &kind);
+    span.found = documents(&attributes, &kind);
     let is_search = !span.found.texts.is_empty() || kind == "retriever" || kind == "retrieval";
     if incomplete.is_some() && is_search {
         span.found.cut = incomplete;
@@ -344,7 +320,7 @@ fn spread_messages(attributes: &Attributes, list: &str, inside: &str) -> Vec<Val
 }
 
 /// Attributes that contain the whole input of a span, ordered by the tools that write them.
-const INPUTS: [&str; 7] = [
+const INPUTS: [&str; 8] = [
     "langfuse.trace.input",
     "langfuse.observation.input",
     "input.value",
@@ -352,6 +328,7 @@ const INPUTS: [&str; 7] = [
     "mlflow.spanInputs",
     "ai.prompt.messages",
     "ai.prompt",
+    "gen_ai.prompt",
 ];
 
 /// Attributes that contain the whole output of a span.
@@ -404,13 +381,9 @@ fn input(attributes: &Attributes, events: &Events) -> Result<Option<(Value, bool
     if !messages.is_empty() {
         return Ok(Some((Value::Array(messages), true)));
     }
-    let of_event = events.named("gen_ai.content.prompt");
-    let of_event = of_event.filter_map(|event| event.get("gen_ai.prompt"));
     let whole = INPUTS
         .iter()
         .filter_map(|name| Some((*name, attributes.get(*name)?)));
-    let prompt = attributes.get("gen_ai.prompt").into_iter().chain(of_event);
-    let whole = whole.chain(prompt.map(|value| ("gen_ai.prompt", value)));
     for (name, value) in whole {
         let is_json = name == "input.value"
             && text(attributes, "input.mime_type") == Some("application/json");
@@ -454,20 +427,16 @@ fn output(attributes: &Attributes, events: &Events) -> Option<Value> {
         let message = meant(event.get("message")?, false).ok()?;
         Some(message.get("content").cloned().unwrap_or(message))
     });
-    let completion = || {
-        let mut events = events.named("gen_ai.content.completion");
-        events.find_map(|event| meant(event.get("gen_ai.completion")?, false).ok())
-    };
     let whole = || {
         let found = OUTPUTS.iter().find_map(|name| attributes.get(*name))?;
         let found = meant(found, false).unwrap_or_else(|_| found.clone());
         Some(found).filter(says_something)
     };
-    choice.or_else(completion).or_else(whole)
+    choice.or_else(whole)
 }
 
 /// The documents that the search of a span returned.
-fn documents(attributes: &Attributes, events: &Events, kind: &str) -> FoundDocuments {
+fn documents(attributes: &Attributes, kind: &str) -> FoundDocuments {
     let mut found = FoundDocuments::default();
     for (list, reranked) in [
         ("reranker.output_documents", true),
@@ -481,14 +450,6 @@ fn documents(attributes: &Attributes, events: &Events, kind: &str) -> FoundDocum
             return found;
         }
     }
-    let results = events.named("db.query.result");
-    for result in results {
-        found.push(
-            result
-                .get("db.query.result.document")
-                .and_then(Value::as_str),
-        );
-    }
     let is_search = ["retriever", "retrieval", "reranker"].contains(&kind);
     let listed = attributes.get("gen_ai.retrieval.documents");
     let whole = || {
@@ -497,7 +458,7 @@ fn documents(attributes: &Attributes, events: &Events, kind: &str) -> FoundDocum
             .find_map(|name| attributes.get(*name))
             .filter(|_| is_search)
     };
-    if let (true, Some(value)) = (found.texts.is_empty(), listed.or_else(whole)) {
+    if let Some(value) = listed.or_else(whole) {
         match meant(value, false) {
             Ok(value) => found = FoundDocuments::of_output(&value),
             Err(why) => found.cut = Some(format!("the documents: {why}")),
@@ -641,22 +602,8 @@ mod tests {
 
     #[test]
     fn what_has_no_spans_says_what_it_has() {
-        let mut told = Vec::new();
-        for value in [
-            json!({"resourceLogs": []}),
-            json!({"question": "x"}),
-            json!([{"name": "x", "attributes": []}]),
-            json!(3),
-        ] {
-            let said = take(&value, &mut Vec::new()).expect_err("refused");
-            told.push(said.to_string());
-        }
-        insta::assert_snapshot!(told.join("\n"), @"
-        it has logs or metrics, and cases are made of spans
-        no span in it; a request has `resourceSpans`, and this has `question`
-        1 span(s) in it without `traceId` or `spanId`; they are left out
-        no span in it; a request is an object with `resourceSpans`
-        ");
+        let said = take(&json!({"resourceLogs": []}), &mut Vec::new()).expect_err("refused");
+        insta::assert_snapshot!(said, @"no span in it; a request has `resourceSpans`, and this has `resourceLogs`");
         take(&json!({"resourceSpans": []}), &mut Vec::new())
             .expect("an empty request is no mistake");
         assert_eq!(any(&json!({"intValue": "12"})), json!(12));

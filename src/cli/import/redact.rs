@@ -1,68 +1,13 @@
 //! Replaces private data in a text by its kind: an e-mail address becomes `[email 1]`, and the same address becomes the
-//! same words wherever it occurs. No rule can find data without a fixed form, such as a name.
+//! same words wherever it occurs.
 
 use std::collections::BTreeMap;
-use std::net::Ipv6Addr;
-use std::ops::Range;
 use std::sync::LazyLock;
 
-use clap::ValueEnum;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::cli::again::name_of;
-use kelvin_github::publish::mask;
-
-/// A built-in rule. If two rules find the same text, the one that is listed first wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(super) enum ShippedRule {
-    /// Keys, tokens and passwords: by their form, by a word such as `password:` before them, or by the name of their
-    /// field.
-    Key,
-    /// Addresses of e-mail.
-    Email,
-    /// Numbers of bank accounts (IBAN), by their check digits.
-    Iban,
-    /// Numbers of payment cards, by their check digit (Luhn).
-    Card,
-    /// Addresses of machines, IPv4 and IPv6.
-    Ip,
-    /// Telephone numbers.
-    Phone,
-}
-
-impl ShippedRule {
-    fn find(self, text: &str) -> Vec<Range<usize>> {
-        match self {
-            Self::Key => keys(text),
-            Self::Email => EMAIL.find_iter(text).map(|found| found.range()).collect(),
-            Self::Iban => ibans(text),
-            Self::Card => cards(text),
-            Self::Ip => addresses(text),
-            Self::Phone => phones(text),
-        }
-    }
-
-    /// A value in a normal form that is the same for all ways to write it.
-    fn plain(self, value: &str) -> String {
-        match self {
-            Self::Email => value
-                .to_lowercase()
-                .replace("%40", "@")
-                .replace("\\u0040", "@"),
-            Self::Iban | Self::Card => {
-                let signs = value.chars().filter(|sign| sign.is_alphanumeric());
-                signs.flat_map(char::to_uppercase).collect()
-            }
-            Self::Phone => {
-                let value = unescaped(value);
-                let digits: String = value.chars().filter(char::is_ascii_digit).collect();
-                digits.strip_prefix("00").unwrap_or(&digits).to_owned()
-            }
-            Self::Key | Self::Ip => value.to_owned(),
-        }
-    }
-}
+use crate::personal::{self, PersonalRule};
 
 /// A rule of the command line: `NAME=REGEX`.
 #[derive(Clone, Debug)]
@@ -89,8 +34,7 @@ impl OwnRedaction {
                     .to_owned(),
             );
         }
-        let mut shipped = ShippedRule::value_variants().iter();
-        if shipped.any(|rule| name_of(*rule) == name) {
+        if PersonalRule::ALL.iter().any(|rule| rule.name() == name) {
             return Err(format!(
                 "`{name}` is the name of a rule that ships; give this one another name"
             ));
@@ -118,88 +62,49 @@ pub(super) type RuleCounts = BTreeMap<String, usize>;
 #[derive(Debug, Default)]
 pub(super) struct Redactor {
     own: Vec<OwnRedaction>,
-    shipped: Vec<ShippedRule>,
     /// The number of each value, by rule and normal form.
     known: BTreeMap<(String, String), usize>,
-    /// The highest number that each rule has used, or that already occurred in a text.
+    /// The highest number that each rule has used.
     last: BTreeMap<String, usize>,
+    counts: RuleCounts,
 }
 
 impl Redactor {
-    /// A redactor with the rules of a run.
-    pub(super) fn new(own: &[OwnRedaction], kept: &[ShippedRule]) -> Self {
-        let shipped = ShippedRule::value_variants().iter().copied();
+    /// A redactor with the rules of the command line, besides those that ship.
+    pub(super) fn new(own: &[OwnRedaction]) -> Self {
         Self {
             own: own.to_vec(),
-            shipped: shipped.filter(|rule| !kept.contains(rule)).collect(),
             ..Self::default()
         }
     }
 
-    /// Makes sure that numbers that already occur in a text, such as `[email 4]`, are not used for another value.
-    pub(super) fn reserve(&mut self, text: &str) {
-        for found in PLACEHOLDER.captures_iter(text) {
-            let number: usize = found[2].parse().unwrap_or_default();
-            let last = self.last.entry(found[1].to_owned()).or_default();
-            *last = number.max(*last);
-        }
-    }
-
-    /// How many different values each rule has found.
-    pub(super) fn values(&self) -> RuleCounts {
-        let mut values = RuleCounts::new();
-        for (rule, _) in self.known.keys() {
-            *values.entry(rule.clone()).or_default() += 1;
-        }
-        values
+    /// How often each rule has matched.
+    pub(super) fn into_counts(self) -> RuleCounts {
+        self.counts
     }
 
     /// A copy of a text in which everything that the rules find is replaced.
-    pub(super) fn text(&mut self, text: &str, counts: &mut RuleCounts) -> String {
-        let mut found: Vec<(Range<usize>, usize)> = Vec::new();
-        for (order, rule) in self.own.iter().enumerate() {
+    pub(super) fn text(&mut self, text: &str) -> String {
+        let mut found = personal::found(text, self.own.len());
+        for (place, rule) in self.own.iter().enumerate() {
             let spans = rule.pattern.find_iter(text);
-            found.extend(spans.map(|span| (span.range(), order)));
+            found.extend(spans.map(|span| (span.range(), place)));
         }
-        for (order, rule) in (self.own.len()..).zip(&self.shipped) {
-            found.extend(rule.find(text).into_iter().map(|span| (span, order)));
-        }
-        found.retain(|(span, _)| !span.is_empty());
-        if found.is_empty() {
-            return text.to_owned();
-        }
-        found.sort_by(|(one, _), (two, _)| one.start.cmp(&two.start).then(two.end.cmp(&one.end)));
-        // Overlapping matches are replaced as one match, so that no part of them is left; the name comes from the first
-        // rule.
-        let mut joined: Vec<(Range<usize>, usize)> = Vec::new();
-        for (span, order) in found {
-            match joined.last_mut() {
-                Some((last, first)) if span.start < last.end => {
-                    last.end = last.end.max(span.end);
-                    *first = order.min(*first);
-                }
-                _ => joined.push((span, order)),
-            }
-        }
-        let (mut clean, mut done) = (String::with_capacity(text.len()), 0);
-        for (span, order) in joined {
-            clean.push_str(&text[done..span.start]);
-            done = span.end;
-            clean.push_str(&self.placeholder(order, &text[span], counts));
-        }
-        clean + &text[done..]
+        personal::replaced(text, found, &mut |place, value| {
+            self.placeholder(place, value)
+        })
     }
 
     /// The words for a value that a rule has found.
-    fn placeholder(&mut self, order: usize, value: &str, counts: &mut RuleCounts) -> String {
+    fn placeholder(&mut self, order: usize, value: &str) -> String {
         let (name, plain) = match self.own.get(order) {
             Some(rule) => (rule.name.clone(), value.to_owned()),
             None => {
-                let rule = self.shipped[order - self.own.len()];
-                (name_of(rule), rule.plain(value))
+                let rule = PersonalRule::ALL[order - self.own.len()];
+                (rule.name().to_owned(), rule.plain(value))
             }
         };
-        *counts.entry(name.clone()).or_default() += 1;
+        *self.counts.entry(name.clone()).or_default() += 1;
         let last = self.last.entry(name.clone()).or_default();
         let number = *self.known.entry((name.clone(), plain)).or_insert_with(|| {
             *last += 1;
@@ -209,333 +114,47 @@ impl Redactor {
     }
 
     /// A copy of a value in which everything is replaced that the rules find in its texts, field names and numbers.
-    pub(super) fn value(&mut self, value: Value, counts: &mut RuleCounts) -> Value {
+    pub(super) fn value(&mut self, value: Value) -> Value {
         match value {
-            Value::String(text) => Value::String(self.text(&text, counts)),
+            Value::String(text) => Value::String(self.text(&text)),
             Value::Number(number) => {
                 let text = number.to_string();
-                match self.text(&text, counts) {
+                match self.text(&text) {
                     clean if clean == text => Value::Number(number),
                     clean => Value::String(clean),
                 }
             }
-            Value::Array(values) => values
-                .into_iter()
-                .map(|value| self.value(value, counts))
-                .collect(),
-            Value::Object(fields) => Value::Object(self.fields(fields, counts)),
+            Value::Array(values) => values.into_iter().map(|value| self.value(value)).collect(),
+            Value::Object(fields) => Value::Object(self.fields(fields)),
             other => other,
         }
     }
 
     /// Does the same for the fields of an object. The name of a field may show that its text is a key.
-    pub(super) fn fields(
-        &mut self,
-        fields: Map<String, Value>,
-        counts: &mut RuleCounts,
-    ) -> Map<String, Value> {
-        let order = self
-            .shipped
-            .iter()
-            .position(|rule| *rule == ShippedRule::Key);
-        let order = order.map(|place| self.own.len() + place);
+    pub(super) fn fields(&mut self, fields: Map<String, Value>) -> Map<String, Value> {
+        // The first rule that ships is the one for keys.
+        let key_rule = self.own.len();
         let mut clean = Map::new();
         for (name, value) in fields {
-            let value = match (&value, order) {
-                (Value::String(text), Some(order))
-                    if KEY_FIELD.is_match(&name) && !text.trim().is_empty() =>
-                {
-                    Value::String(self.placeholder(order, text, counts))
+            let value = match &value {
+                Value::String(text) if KEY_FIELD.is_match(&name) && !text.trim().is_empty() => {
+                    Value::String(self.placeholder(key_rule, text))
                 }
-                _ => self.value(value, counts),
+                _ => self.value(value),
             };
-            clean.insert(self.text(&name, counts), value);
+            clean.insert(self.text(&name), value);
         }
         clean
     }
 }
 
-/// A text without the numbers of the placeholders, for comparing texts that were redacted in two runs.
-pub(super) fn without_numbers(text: &str) -> String {
-    PLACEHOLDER.replace_all(text, "[$1]").into_owned()
-}
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is tested")
-}
-
-static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([a-z0-9_]+) ([0-9]{1,9})\]"));
-
-/// A domain name may be in any script; `@` may be encoded as in a URL or in JSON.
-static EMAIL: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)\w[\w.+'~%-]*(?:@|%40|\\u0040)[\w-]+(?:\.[\w-]+)*\.[\w-]*\w"));
-
-/// A word that says that a key follows.
-static NAMED_KEY: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"(?i)(?:password|passwd|passphrase|passwort|pwd|secret|api[_ -]?key|access[_ -]?key|access[_ -]?token|auth[_ -]?token|token)["']?\s*(?:[:=]|\bis\b)\s*["']?([^\s"',;<>]{6,})"#,
-    )
-});
-
+/// The names of fields whose texts are keys.
 static KEY_FIELD: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
+    Regex::new(
         r"(?i)(?:^|[_-])(?:password|passwd|passphrase|pwd|secret|api[_-]?key|token|authorization|private[_-]?key|access[_-]?key)$|(?-i:Token|Password|Secret|ApiKey|AccessKey|PrivateKey)$",
     )
+    .expect("the pattern is tested")
 });
-
-fn keys(text: &str) -> Vec<Range<usize>> {
-    let mut found: Vec<Range<usize>> = mask::key_forms(text).collect();
-    for named in NAMED_KEY.captures_iter(text) {
-        let Some(value) = named.get(1) else { continue };
-        // A plain word is not a key: "the password is wrong", "token: optional".
-        let is_mixed = |value: &str| {
-            value
-                .chars()
-                .any(|sign| sign.is_ascii_digit() || "!$%&*+#/_".contains(sign))
-        };
-        if is_mixed(value.as_str()) {
-            found.push(value.range());
-        }
-    }
-    found
-}
-
-/// Whether a character may separate two groups of a number: a space or a hyphen, including non-breaking forms.
-const fn is_between(sign: char) -> bool {
-    matches!(
-        sign,
-        ' ' | '-' | '.' | '\u{a0}' | '\u{202f}' | '\u{2009}' | '\u{2010}' | '\u{2011}'
-    )
-}
-
-/// The groups of letters and digits in a text, and whether each group follows the previous one after a single
-/// separator.
-fn groups(text: &str, is_part: impl Fn(char) -> bool) -> Vec<(Range<usize>, bool)> {
-    let mut groups: Vec<(Range<usize>, bool)> = Vec::new();
-    let mut open: Option<usize> = None;
-    let mut close = |start: usize, end: usize| {
-        let joins = groups
-            .last()
-            .is_some_and(|(last, _): &(Range<usize>, bool)| {
-                let mut between = text[last.end..start].chars();
-                between.next().is_some_and(is_between) && between.next().is_none()
-            });
-        groups.push((start..end, joins));
-    };
-    for (at, sign) in text.char_indices() {
-        match (is_part(sign), open) {
-            (true, None) => open = Some(at),
-            (false, Some(start)) => {
-                close(start, at);
-                open = None;
-            }
-            _ => {}
-        }
-    }
-    if let Some(start) = open {
-        close(start, text.len());
-    }
-    groups
-}
-
-/// The longest sequences of groups that match, from left to right.
-fn runs(
-    text: &str,
-    groups: &[(Range<usize>, bool)],
-    most: usize,
-    is_it: impl Fn(&str) -> bool,
-) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut first = 0;
-    while first < groups.len() {
-        let mut best = None;
-        let mut joined = String::new();
-        for (last, (group, joins)) in groups.iter().enumerate().skip(first) {
-            if last > first && !joins {
-                break;
-            }
-            joined.push_str(&text[group.clone()]);
-            if joined.len() > most {
-                break;
-            }
-            if is_it(&joined) {
-                best = Some(last);
-            }
-        }
-        match best {
-            Some(last) => {
-                found.push(groups[first].0.start..groups[last].0.end);
-                first = last + 1;
-            }
-            None => first += 1,
-        }
-    }
-    found
-}
-
-/// The characters right before and right after a part of a text.
-fn around(text: &str, span: &Range<usize>) -> [Option<char>; 2] {
-    let before = text[..span.start].chars().next_back();
-    [before, text[span.end..].chars().next()]
-}
-
-/// Whether a part of a text is a part of a longer word.
-fn is_in_a_word(text: &str, span: &Range<usize>) -> bool {
-    let mut signs = around(text, span).into_iter().flatten();
-    signs.any(|sign| sign.is_alphanumeric() || sign == '_')
-}
-
-fn cards(text: &str) -> Vec<Range<usize>> {
-    let groups = groups(text, |sign| sign.is_ascii_digit());
-    let found = runs(text, &groups, 19, |digits| {
-        begins_like_a_card(digits) && passes_luhn(digits)
-    });
-    // Digits next to letters belong to an id or a digest, and a `+` begins a telephone number.
-    let is_letter = |sign: Option<char>| sign.is_some_and(char::is_alphanumeric);
-    let is_alone = |span: &Range<usize>| {
-        let [before, after] = around(text, span);
-        !is_letter(before) && before != Some('+') && !is_letter(after)
-    };
-    found.into_iter().filter(is_alone).collect()
-}
-
-/// Whether a card number may begin like this and have this length. This check is needed because one in ten times and
-/// ids has a valid check digit.
-fn begins_like_a_card(digits: &str) -> bool {
-    let begins = |beginnings: &[&str]| beginnings.iter().any(|begin| digits.starts_with(begin));
-    match digits.len() {
-        13 => begins(&["4"]),
-        14 => begins(&["30", "36", "38", "39"]),
-        15 => begins(&["34", "37"]),
-        16 => {
-            begins(&["35", "4", "5", "6"])
-                || digits[..4]
-                    .parse()
-                    .is_ok_and(|begin| (2221..=2720).contains(&begin))
-        }
-        17..=19 => begins(&["4", "5", "6"]),
-        _ => false,
-    }
-}
-
-fn passes_luhn(digits: &str) -> bool {
-    let values = digits.bytes().rev().map(|digit| u32::from(digit - b'0'));
-    let sum: u32 = values
-        .enumerate()
-        .map(|(place, value)| match place % 2 {
-            0 => value,
-            _ if value > 4 => value * 2 - 9,
-            _ => value * 2,
-        })
-        .sum();
-    sum.is_multiple_of(10) && digits.bytes().any(|digit| digit != b'0')
-}
-
-fn ibans(text: &str) -> Vec<Range<usize>> {
-    let groups = groups(text, |sign| sign.is_ascii_alphanumeric());
-    runs(text, &groups, 34, |joined| {
-        let bytes = joined.as_bytes();
-        joined.len() >= 15
-            && bytes[..2].iter().all(u8::is_ascii_alphabetic)
-            && bytes[2..4].iter().all(u8::is_ascii_digit)
-            && remainder_of_iban(joined) == 1
-    })
-}
-
-/// The remainder of an account number divided by 97, with the country and the check digits moved to the end.
-fn remainder_of_iban(iban: &str) -> u32 {
-    let turned = iban[4..].bytes().chain(iban[..4].bytes());
-    turned.fold(0, |remainder, byte| {
-        match char::from(byte).to_digit(36).unwrap_or_default() {
-            digit @ 0..=9 => (remainder * 10 + digit) % 97,
-            letter => (remainder * 100 + letter) % 97,
-        }
-    })
-}
-
-fn addresses(text: &str) -> Vec<Range<usize>> {
-    static V4: LazyLock<Regex> = LazyLock::new(|| {
-        let part = "(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})";
-        pattern(&format!(r"(?-u:\b){part}(?:\.{part}){{3}}(?-u:\b)"))
-    });
-    static V6: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*[0-9A-Fa-f:]"));
-    let version = |span: &Range<usize>| {
-        text[span.end..].starts_with('.')
-            && text[span.end + 1..].starts_with(|sign: char| sign.is_ascii_digit())
-            || text[..span.start].ends_with('.')
-    };
-    let v4 = V4.find_iter(text).map(|found| found.range());
-    let v4 = v4.filter(|span| !version(span));
-    let v6 = V6.find_iter(text).map(|found| {
-        // A full stop or a colon at the end may belong to the sentence.
-        let trimmed = found.as_str().trim_end_matches('.');
-        let trimmed = match trimmed.ends_with("::") {
-            true => trimmed,
-            false => trimmed.trim_end_matches(':'),
-        };
-        found.start()..found.start() + trimmed.len()
-    });
-    let v6 = v6.filter(|span| {
-        let text = &text[span.clone()];
-        text.bytes().any(|byte| byte.is_ascii_digit()) && text.parse::<Ipv6Addr>().is_ok()
-    });
-    let found = v4.chain(v6);
-    found.filter(|span| !is_in_a_word(text, span)).collect()
-}
-
-fn phones(text: &str) -> Vec<Range<usize>> {
-    /// Digits in groups; the area code may be in brackets.
-    static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"(?:(?:\+|\\u002[Bb])\s?)?\(?[0-9](?:[0-9]|[ \u{a0}\u{202f}\u{2009}\u{2010}\u{2011}./()-]{1,3}[0-9])+",
-        )
-    });
-    static NORTH_AMERICAN: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(r"^(?:1[ .-])?(?:\([0-9]{3}\) ?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}$")
-    });
-    static DATE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"^(?:[0-9]{1,2}[./-][0-9]{1,2}[./-](?:[0-9]{4}|[0-9]{2})|[0-9]{4}[./-][0-9]{1,2}[./-][0-9]{1,2})(?:[^0-9]|$)",
-        )
-    });
-    static SAID: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"(?i)(?:phone|tel|telephone|telefon|mobile|mobil|cell|fax|call|whatsapp|reach me (?:at|on))\W{0,3}(?:number|no\.?|nr\.?)?\W{0,3}(?:is|at|on)?\W{0,3}$",
-        )
-    });
-    let mut found = Vec::new();
-    for number in NUMBER.find_iter(text) {
-        let span = number.range();
-        if is_in_a_word(text, &span) || DATE.is_match(number.as_str()) {
-            continue;
-        }
-        let plain = unescaped(number.as_str());
-        // Brackets around the whole number do not belong to it.
-        let is_wrapped = plain.starts_with('(') && !plain.contains(')');
-        let span = span.start + usize::from(is_wrapped)..span.end;
-        let bare = plain.trim_start_matches('(');
-        let digits = bare.bytes().filter(u8::is_ascii_digit).count();
-        let is_phone = match bare {
-            bare if bare.starts_with('+') => (8..=15).contains(&digits),
-            bare if bare.starts_with("0.") => false,
-            bare if bare.starts_with('0') => (9..=17).contains(&digits),
-            bare => {
-                let is_american = NORTH_AMERICAN.is_match(&plain) || NORTH_AMERICAN.is_match(bare);
-                is_american || (7..=15).contains(&digits) && SAID.is_match(&text[..span.start])
-            }
-        };
-        if is_phone {
-            found.push(span);
-        }
-    }
-    found
-}
-
-/// A telephone number whose JSON escape of `+` is decoded.
-fn unescaped(number: &str) -> String {
-    number.replace("\\u002b", "+").replace("\\u002B", "+")
-}
 
 #[cfg(test)]
 mod tests {
@@ -543,167 +162,27 @@ mod tests {
 
     use super::*;
 
-    fn clean(text: &str) -> String {
-        Redactor::new(&[], &[]).text(text, &mut RuleCounts::new())
-    }
-
-    #[test]
-    fn every_kind_of_private_value_is_replaced_in_the_forms_in_which_people_write_it() {
-        for (rule, values) in [
-            (
-                "email",
-                &[
-                    "anna@example.com",
-                    "Anna.Lee+shop@mail.example.co.uk",
-                    "müller@bücher.de",
-                    "a%40example.com",
-                    "a\\u0040example.com",
-                    "o'neil@example.org",
-                    "x_1@sub-domain.example.museum",
-                    "用户@例子.中国",
-                ][..],
-            ),
-            (
-                "phone",
-                &[
-                    "+49 151 23456789",
-                    "+49 151 23450004",
-                    "+49 (0)30 123456-78",
-                    "+1-202-555-0143",
-                    "0049 30 1234567",
-                    "(030) 1234567",
-                    "030/1234567",
-                    "0151 2345 6789",
-                    "(202) 555-0143",
-                    "202-555-0143",
-                    "202.555.0143",
-                    "1 202-555-0143",
-                    "+44\u{a0}20\u{a0}7946\u{a0}0958",
-                    "\\u002b4915123456789",
-                ],
-            ),
-            (
-                "card",
-                &[
-                    "4111111111111111",
-                    "4111 1111 1111 1111",
-                    "4111-1111-1111-1111",
-                    "378282246310005",
-                    "3782 822463 10005",
-                    "6011000990139424",
-                    "4111\u{a0}1111\u{a0}1111\u{a0}1111",
-                    "2223 0000 4841 0010",
-                ],
-            ),
-            (
-                "iban",
-                &[
-                    "DE89370400440532013000",
-                    "DE89 3704 0044 0532 0130 00",
-                    "gb29 nwbk 6016 1331 9268 19",
-                    "NO9386011117947",
-                    "MT84 MALT 0110 0001 2345 MTLC AST0 01S",
-                ],
-            ),
-            (
-                "ip",
-                &[
-                    "192.168.17.4",
-                    "8.8.8.8",
-                    "2001:db8::ff00:42:8329",
-                    "fe80::1",
-                    "::ffff:192.0.2.128",
-                    "2001:0db8:85a3:0000:0000:8a2e:0370:7334",
-                ],
-            ),
-            (
-                "key",
-                &[
-                    "sk-proj-abcdefghijklmnop1234",
-                    "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
-                    "AKIAIOSFODNN7EXAMPLE",
-                    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N",
-                    "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----",
-                ],
-            ),
-        ] {
-            for value in values {
-                for (before, after) in [
-                    ("", ""),
-                    ("It is ", "."),
-                    ("(", ")"),
-                    ("<", ">, and"),
-                    ("x: ", "\ny"),
-                ] {
-                    let text = format!("{before}{value}{after}");
-                    let wanted = format!("{before}[{rule} 1]{after}");
-                    assert_eq!(clean(&text), wanted, "{text}");
-                }
-            }
-        }
-        for named in [
-            "password: hunter2!",
-            "the password is hunter2!",
-            "api_key=ab12cd34",
-            "\"token\": \"ab12cd34\"",
-        ] {
-            let cleaned = clean(named);
-            assert!(
-                cleaned.contains("[key 1]")
-                    && !cleaned.contains("hunter2")
-                    && !cleaned.contains("ab12"),
-                "{cleaned}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_only_looks_like_it_stays() {
-        for text in [
-            "On 2026-11-02 at 10:30:45, 01.02.2026, 3/4/2026 and 2026-01-02 10:30 it was 1,234.50.",
-            "Version 1.2.3.4.5 and 300.1.2.3 of order 100200300, line 12 of 3456.",
-            "4111111111111112 is no card, and DE89370400440532013001 no account.",
-            "the password is incorrect; token: optional; a@b; @anna; a ratio of 3:4:5",
-            "1700000000000 and 20261102103045 are times, ab4111111111111111 a digest; f(::) is code; std::fs::read, abc::def, 0.123456789",
-            "It costs 1 000 000 or 12.345.678 dollars in 2026 and 2027.",
-            "[email 1] and sk-learn and task-list",
-        ] {
-            assert_eq!(clean(text), text);
-        }
-    }
-
     #[test]
     fn the_same_value_has_the_same_words_and_another_one_others() {
-        let mut redactor = Redactor::new(&[], &[]);
-        let mut counts = RuleCounts::new();
-        redactor.reserve("as [email 2] said");
+        let mut redactor = Redactor::new(&[]);
         let text =
             "Ann@example.com, ann@example.com, bob@example.com; +49 30 1234567 or 0049301234567";
-        let cleaned = redactor.text(text, &mut counts);
         assert_eq!(
-            cleaned,
-            "[email 3], [email 3], [email 4]; [phone 1] or [phone 1]"
+            redactor.text(text),
+            "[email 1], [email 1], [email 2]; [phone 1] or [phone 1]"
         );
-        assert_eq!(redactor.text("bob@example.com", &mut counts), "[email 4]");
-        assert_eq!(
-            counts,
-            RuleCounts::from([("email".to_owned(), 4), ("phone".to_owned(), 2)])
-        );
-        assert_eq!(redactor.values()["email"], 2);
-        assert_eq!(
-            without_numbers(&cleaned),
-            "[email], [email], [email]; [phone] or [phone]"
-        );
+        assert_eq!(redactor.text("bob@example.com"), "[email 2]");
+        let counts = [("email".to_owned(), 4), ("phone".to_owned(), 2)];
+        assert_eq!(redactor.into_counts(), RuleCounts::from(counts));
     }
 
     #[test]
     fn values_that_touch_are_replaced_together_and_own_rules_win() {
         let own = OwnRedaction::parse("customer=K-[0-9]+").expect("a rule");
-        let mut redactor = Redactor::new(&[own], &[ShippedRule::Ip]);
-        let counts = &mut RuleCounts::new();
+        let mut redactor = Redactor::new(&[own]);
         // The address goes on where the own rule ends.
-        let cleaned = redactor.text("K-77@example.com, K-78, 10.0.0.1", counts);
-        assert_eq!(cleaned, "[customer 1], [customer 2], 10.0.0.1");
+        let cleaned = redactor.text("K-77@example.com, K-78");
+        assert_eq!(cleaned, "[customer 1], [customer 2]");
         for wrong in ["x", "=a", "Ä=a", "email=a", "a=(", "a=b*"] {
             assert!(OwnRedaction::parse(wrong).is_err(), "{wrong}");
         }
@@ -711,12 +190,12 @@ mod tests {
 
     #[test]
     fn names_of_fields_and_numbers_are_looked_at_too() {
-        let mut redactor = Redactor::new(&[], &[]);
+        let mut redactor = Redactor::new(&[]);
         let value = json!({
             "ann@example.com": {"card": 4_111_111_111_111_111_u64, "n": 12, "f": 1.5},
             "db_password": "plainword", "accessToken": "x", "tokens": "many", "list": [null, true, "10.1.2.3"],
         });
-        let cleaned = redactor.value(value, &mut RuleCounts::new());
+        let cleaned = redactor.value(value);
         let wanted = json!({
             "[email 1]": {"card": "[card 1]", "n": 12, "f": 1.5},
             "db_password": "[key 2]", "accessToken": "[key 1]", "tokens": "many", "list": [null, true, "[ip 1]"],

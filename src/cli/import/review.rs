@@ -1,36 +1,18 @@
-//! The list of cases that a person reads before anything is written.
+//! The list of cases and of what no case is made of, for a person.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::assemble::{INPUT, PASSAGES, UnusedTrace};
+use super::assemble::{INPUT, PASSAGES, TraceCase, UnusedTrace};
 use super::file::UnreadPart;
 use super::messages;
-use super::redact::{RuleCounts, without_numbers};
-use super::store::CaseStore;
-use crate::cli::init::{LAST_USER_TURN, unit_type};
+use super::redact::RuleCounts;
+use crate::cli::init::LAST_USER_TURN;
 use kelvin_base::clock;
 use kelvin_page::{counted, safe};
 
-/// A case after everything that the rules found was replaced.
-#[derive(Debug)]
-pub(super) struct ReviewedCase {
-    pub(super) id: String,
-    /// When the trace began, in nanoseconds since the epoch.
-    pub(super) start: Option<i128>,
-    pub(super) name: String,
-    pub(super) remarks: Vec<String>,
-    pub(super) fields: Map<String, Value>,
-    /// The answer in production.
-    pub(super) answer: Option<Value>,
-    /// How often each rule has matched.
-    pub(super) replaced: RuleCounts,
-}
-
-impl ReviewedCase {
+impl TraceCase {
     /// The line of the case in a file of records.
     pub(super) fn line(&self, id_field: &str) -> String {
         let fields = Value::Object(self.fields.clone()).to_string();
@@ -53,46 +35,24 @@ impl ReviewedCase {
     }
 }
 
-/// The findings of the rules in the files, for review.
+/// What was found in the files, after everything that the rules find was replaced.
 #[derive(Debug, Default)]
 pub(super) struct ReviewList {
     pub(super) spans: usize,
     pub(super) traces: usize,
-    pub(super) cases: Vec<ReviewedCase>,
+    pub(super) cases: Vec<TraceCase>,
     pub(super) unused: Vec<UnusedTrace>,
     pub(super) unread: Vec<UnreadPart>,
-    /// How many different values each rule has found.
-    pub(super) values: RuleCounts,
+    /// How often each rule has matched.
+    pub(super) replaced: RuleCounts,
 }
 
 /// How many columns of a text the list shows.
 const SHOWN: usize = 72;
 
 impl ReviewList {
-    /// Leaves out cases that a file already has, by id or by equal input. The numbers in placeholders are ignored,
-    /// because two imports number the values differently.
-    pub(super) fn compare(&mut self, store: &CaseStore) {
-        let known = store.ids();
-        let contents: BTreeMap<String, String> = store
-            .contents()
-            .map(|(text, id)| (without_numbers(&text), id))
-            .collect();
-        for case in std::mem::take(&mut self.cases) {
-            let content = without_numbers(&Value::Object(case.fields.clone()).to_string());
-            let why = match contents.get(&content) {
-                _ if known.contains(&*case.id) => "it is in the file already".to_owned(),
-                Some(id) => format!("its input is that of `{id}`, which is in the file"),
-                None => {
-                    self.cases.push(case);
-                    continue;
-                }
-            };
-            self.unused.push(UnusedTrace { id: case.id, why });
-        }
-    }
-
-    /// Shows every case, and the parts from which no case is made.
-    pub(super) fn show(&self, full: bool, out: &mut dyn Write) -> io::Result<()> {
+    /// Shows every case.
+    pub(super) fn show_cases(&self, out: &mut dyn Write) -> io::Result<()> {
         for case in &self.cases {
             let time = case
                 .start
@@ -117,28 +77,20 @@ impl ReviewList {
                 writeln!(out, "  {name}{gap}{text}")
             };
             for (key, value) in &case.fields {
-                row(key, &shown(value, full))?;
+                row(key, &shown(value))?;
             }
             if let Some(answer) = &case.answer {
                 row(
                     "answered",
-                    &format!("{} (in production; not in the case)", shown(answer, full)),
+                    &format!("{} (in production; not in the case)", shown(answer)),
                 )?;
-            }
-            if !case.replaced.is_empty() {
-                let replaced: Vec<String> = case
-                    .replaced
-                    .iter()
-                    .map(|(rule, count)| format!("{rule} {count}"))
-                    .collect();
-                row("replaced", &replaced.join(", "))?;
             }
             for remark in &case.remarks {
                 row("note", &safe::line(remark))?;
             }
             writeln!(out)?;
         }
-        self.show_left_out(out)
+        Ok(())
     }
 
     /// Shows the parts from which no case is made, with the reason.
@@ -178,16 +130,10 @@ impl ReviewList {
     pub(super) fn show_sums(&self, out: &mut dyn Write) -> io::Result<()> {
         let spans = counted(self.spans, "span");
         writeln!(out, "{} of {spans}", counted(self.traces, "trace"))?;
-        let mut replaced = RuleCounts::new();
-        for (rule, count) in self.cases.iter().flat_map(|case| &case.replaced) {
-            *replaced.entry(rule.clone()).or_default() += count;
-        }
-        let words: Vec<String> = replaced
+        let words: Vec<String> = self
+            .replaced
             .iter()
-            .map(|(rule, count)| {
-                let values = self.values.get(rule).copied().unwrap_or_default();
-                format!("{rule} {count} ({values} different)")
-            })
+            .map(|(rule, count)| format!("{rule} {count}"))
             .collect();
         match words.is_empty() {
             true => writeln!(out, "replaced: nothing")?,
@@ -195,8 +141,8 @@ impl ReviewList {
         }
         writeln!(
             out,
-            "no rule finds names of people, streets or birthdays: read the texts (`--full`), and use `--redact NAME=REGEX`, \
-             `--drop FIELD` or `--without ID`"
+            "no rule finds names of people, streets or birthdays: read the file before you commit it, and use \
+             `--redact NAME=REGEX`"
         )
     }
 
@@ -204,7 +150,7 @@ impl ReviewList {
     pub(super) fn governing(&self) -> Vec<String> {
         let has = |name: &str| self.cases.iter().any(|case| case.fields.contains_key(name));
         let mut types = Vec::new();
-        let is_asked = |case: &ReviewedCase| {
+        let is_asked = |case: &TraceCase| {
             let chats = case.fields.values().filter_map(messages::conversation);
             chats.flatten().any(|message| message["role"] == "user")
         };
@@ -223,88 +169,13 @@ impl ReviewList {
                 types.push(name.to_owned());
             }
         }
-        if types.is_empty() {
-            let texts = self
-                .cases
-                .iter()
-                .flat_map(|case| case.fields.iter().filter(|(_, value)| value.is_string()));
-            let names: BTreeSet<String> = texts.map(|(key, _)| unit_type(key)).collect();
-            // If several types are possible, none is suggested, and a person has to choose.
-            types.extend(names.into_iter().filter(|name| !name.is_empty()));
-            types.truncate(usize::from(types.len() == 1));
-        }
         types
-    }
-
-    /// Shows the lines that the configuration needs for these cases.
-    pub(super) fn show_configuration(
-        &self,
-        file: &Path,
-        id_field: &str,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        writeln!(
-            out,
-            "the lines for kelvin.yaml:\n\ncases: {}",
-            safe::line(&file.display().to_string())
-        )?;
-        let types = self.governing();
-        match types.is_empty() {
-            true => writeln!(
-                out,
-                "governing_types: []  # the fields that the decision should follow"
-            )?,
-            false => writeln!(out, "governing_types: [{}]", types.join(", "))?,
-        }
-        let fields: BTreeSet<&str> = self
-            .cases
-            .iter()
-            .flat_map(|case| case.fields.keys().map(String::as_str))
-            .collect();
-        let mut records = Vec::new();
-        if id_field != "id" {
-            records.push(format!("id: {id_field}"));
-        }
-        // A field with this name would be used as the label.
-        if fields.contains("expected") {
-            let names = ["label", "right_answer", "kelvin_label"];
-            let free = names
-                .into_iter()
-                .find(|name| !fields.contains(name))
-                .unwrap_or("kelvin_label");
-            records.push(format!("expected: {free}"));
-        }
-        if !records.is_empty() {
-            writeln!(out, "records: {{{}}}", records.join(", "))?;
-        }
-        writeln!(out)?;
-        let is_unit = |value: &Value| match value {
-            Value::String(_) => true,
-            Value::Array(values) => {
-                values.iter().all(Value::is_string) || messages::conversation(value).is_some()
-            }
-            _ => false,
-        };
-        if !self
-            .cases
-            .iter()
-            .all(|case| case.fields.values().any(is_unit))
-        {
-            writeln!(
-                out,
-                "some cases have no text at their top: `records: {{units: {{NAME: /FIELD/INSIDE}}}}` names texts further inside"
-            )?;
-        }
-        Ok(())
     }
 }
 
-/// The beginning of a value, or the whole value.
-fn shown(value: &Value, full: bool) -> String {
-    let quoted = |text: &str| match full {
-        true => format!("\"{}\"", safe::lines(text).replace('\n', "\n    ")),
-        false => format!("\"{}\"", safe::cut(text, SHOWN)),
-    };
+/// The beginning of a value.
+fn shown(value: &Value) -> String {
+    let quoted = |text: &str| format!("\"{}\"", safe::cut(text, SHOWN));
     if let Some(messages) = messages::conversation(value) {
         let turns = messages.iter().map(|message| {
             let role = safe::line(message["role"].as_str().unwrap_or_default());
@@ -313,28 +184,26 @@ fn shown(value: &Value, full: bool) -> String {
                 other => format!("{role} {}", quoted(&other.to_string())),
             }
         });
-        let count = counted(messages.len(), "message");
-        return joined(count, turns.collect(), full);
+        return ends(
+            counted(messages.len(), "message"),
+            &turns.collect::<Vec<_>>(),
+        );
     }
     match value {
         Value::String(text) => quoted(text),
         Value::Array(values) if values.iter().all(Value::is_string) => {
             let texts = values.iter().filter_map(Value::as_str).map(quoted);
-            joined(counted(values.len(), "text"), texts.collect(), full)
+            ends(counted(values.len(), "text"), &texts.collect::<Vec<_>>())
         }
-        other if full => safe::lines(&other.to_string()),
         other => safe::cut(&other.to_string(), SHOWN),
     }
 }
 
-/// A count and the counted parts: all of them, one per line, or only the first and the last.
-fn joined(count: String, parts: Vec<String>, full: bool) -> String {
-    match (full, parts.as_slice()) {
-        (true, parts) => parts
-            .iter()
-            .fold(count, |text, part| format!("{text}\n    {part}")),
-        (false, []) => count,
-        (false, [only]) => format!("{count}: {only}"),
-        (false, [first, .., last]) => format!("{count}: {first} … {last}"),
+/// A count with the first and the last of the counted parts.
+fn ends(count: String, parts: &[String]) -> String {
+    match parts {
+        [] => count,
+        [only] => format!("{count}: {only}"),
+        [first, .., last] => format!("{count}: {first} … {last}"),
     }
 }

@@ -87,29 +87,10 @@ fn lacking(file: &DataFile) -> (String, String) {
         file.path,
         keys.join(", ")
     );
-    let texts = file.record.iter().filter(|(_, value)| is_text(value));
-    let others: Vec<&String> = texts
-        .map(|(key, _)| key)
-        .filter(|key| !["id", "prompt"].contains(&key.as_str()))
-        .collect();
-    let rename = match (file.record.contains_key("prompt"), others.as_slice()) {
-        (false, [task]) => format!("rename `{task}` to `prompt`"),
-        (false, _) => "call the task `prompt`".to_owned(),
-        (true, _) => "keep the task under `prompt`".to_owned(),
-    };
-    let id = match file.record.contains_key("id") {
-        true => "",
-        false => ", give each an `id`",
-    };
-    let others = match others.len() {
-        0 | 1 => "",
-        _ => " and what else a record has under `params`",
-    };
-    (
-        what,
-        format!(
-            "{rename}{id}{others}, and name the file with `--cases {}`",
-            kelvin_gate::reproduce::quoted(&file.path)
-        ),
-    )
+    let help = format!(
+        "call the task `prompt`, give each record an `id`, put what else it has under `params`, and name the file with \
+         `--cases {}`",
+        kelvin_gate::reproduce::quoted(&file.path)
+    );
+    (what, help)
 }

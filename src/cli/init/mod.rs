@@ -28,7 +28,7 @@ use clap::Args;
 use super::ask::{Ask, Stopped, Terminal};
 use super::check::CheckArgs;
 use crate::registry::Registry;
-pub(super) use governing::{LAST_USER_TURN, unit_type};
+pub(super) use governing::LAST_USER_TURN;
 use kelvin_base::exit::Exit;
 use kelvin_system::signal;
 use request::Request;

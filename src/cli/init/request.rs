@@ -49,51 +49,31 @@ pub(super) struct Request {
 
 impl From<InitArgs> for Request {
     fn from(args: InitArgs) -> Self {
-        let InitArgs {
-            config,
-            kind,
-            run,
-            cases,
-            decision_field,
-            governing_types,
-            workspace,
-            check,
-            judge,
-            judge_url,
-            probe,
-            no_probe,
-            gitignore,
-            no_gitignore,
-            workflow,
-            no_workflow,
-            on,
-            yes,
-            force,
-        } = args;
         let said = |yes: bool, no: bool| (yes || no).then_some(yes);
         // Only an agent has a workspace and a check, and only answers in prose have a judge.
-        let acts = workspace.is_some() || check.is_some();
-        let answers = judge.is_some() || judge_url.is_some();
-        let kind = kind
+        let acts = args.workspace.is_some() || args.check.is_some();
+        let answers = args.judge.is_some() || args.judge_url.is_some();
+        let kind = args
+            .kind
             .or(acts.then_some(PipelineKind::Acts))
             .or(answers.then_some(PipelineKind::Answers));
         Self {
-            file: config,
+            file: args.config,
             kind,
-            run,
-            cases,
-            decision_field,
-            governing_types,
-            workspace,
-            check,
-            judge,
-            address: judge_url,
-            probe: said(probe, no_probe),
-            gitignore: said(gitignore, no_gitignore),
-            workflow: said(workflow, no_workflow),
-            on: on.unwrap_or_default(),
-            yes,
-            force,
+            run: args.run,
+            cases: args.cases,
+            decision_field: args.decision_field,
+            governing_types: args.governing_types,
+            workspace: args.workspace,
+            check: args.check,
+            judge: args.judge,
+            address: args.judge_url,
+            probe: said(args.probe, args.no_probe),
+            gitignore: said(args.gitignore, args.no_gitignore),
+            workflow: said(args.workflow, args.no_workflow),
+            on: args.on.unwrap_or_default(),
+            yes: args.yes,
+            force: args.force,
             ..Self::default()
         }
     }

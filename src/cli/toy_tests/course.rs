@@ -272,6 +272,6 @@ fn without_it_registered_its_section_is_kept_and_not_understood() {
     };
     assert_eq!(read_and_written(&path), project.json("kelvin/report.json"));
     // A check of words needs the pipeline alone.
-    let checked = check::check(&project.request(CheckMode::Run), &Silent, &|_| true);
+    let checked = check::check(&project.request(CheckMode::Run), &Silent);
     assert!(checked.is_ok());
 }

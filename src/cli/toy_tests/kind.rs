@@ -19,8 +19,8 @@ use kelvin_base::stats;
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
 use kelvin_record::Shard;
 use kelvin_record::{
-    AlignedSections, AnySection, Findings, Forecast, ItemComparison, Listing, Metric,
-    SectionFingerprint, SectionKind, Surroundings, Viewpoint, WantedRepeats,
+    AlignedSections, AnySection, Findings, ItemComparison, Listing, Metric, SectionFingerprint,
+    SectionKind, Surroundings, Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::{Program, Runner, Step};
@@ -227,7 +227,7 @@ impl AtWork<'_> {
 }
 
 impl Probe for AtWork<'_> {
-    fn run(&mut self, _: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+    fn run(&mut self) -> anyhow::Result<()> {
         self.asked.run()
     }
 

@@ -203,74 +203,13 @@ fn writable(node: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// Keys that users may know from elsewhere, each with its replacement.
-const OTHER_KEYS: &[(&str, &str)] = &[
-    (
-        "task",
-        "what the pipeline is asked stands in a case (`cases`) or in a line of `scenarios`",
-    ),
-    ("agent", "the pipeline is the command under `run`"),
-    ("id", "the name of a configuration is its `name`"),
-    (
-        "version",
-        "leave it out: the file has no version of its own",
-    ),
-    (
-        "description",
-        "leave it out, or make it a comment: only an invariant has a description",
-    ),
-    ("extends", "not supported: write the file out"),
-    (
-        "base",
-        "not supported: the pipeline runs where this program runs; its image is that of the job",
-    ),
-    (
-        "setup",
-        "not supported here: prepare the machine in a step before, or with the input `setup` of the action",
-    ),
-    (
-        "resources",
-        "not supported: `timeout_s` and `max_output_bytes` bound a run, the job bounds its memory",
-    ),
-    (
-        "fixtures",
-        "not supported: put the files into the folder of `workspace.template`",
-    ),
-    (
-        "secrets",
-        "not supported: set them in the environment, and name them as `${NAME}`",
-    ),
-    ("network", "not supported: the network is that of the job"),
-    (
-        "audit",
-        "not supported: pipelines append their events to the file that `KELVIN_AUDIT_LOG` names",
-    ),
-    ("replicas", "write `scoring: {replicas: …}`"),
-    (
-        "db_writes_outside",
-        "not supported: ask with a check of type `sql` what the pipeline must not have written",
-    ),
-    (
-        "http_except",
-        "not supported: a check of type `http_mock_assertions` tells what a mocked server was asked; other calls are \
-         not seen",
-    ),
-    ("aggregation", "write `replica_aggregation`"),
-    ("threshold", "write `pass_threshold`"),
-    ("response", "write what is answered as `json` or as `body`"),
-    (
-        "ports",
-        "leave it out: the port is a free one, and the pipeline sees the address as `KELVIN_SERVICE_NAME_URL`",
-    ),
-];
-
 /// Advice about a mistake.
 pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
     match slip {
-        Slip::UnknownKey(key) => {
-            let (_, help) = OTHER_KEYS.iter().find(|(other, _)| other == key)?;
-            Some((*help).to_owned())
-        }
+        Slip::UnknownKey("db_writes_outside") => Some(
+            "not supported: ask with a check of type `sql` what the pipeline must not have written"
+                .to_owned(),
+        ),
         Slip::MissingKey(key) => {
             let line = match *key {
                 "invariants" => {
@@ -285,6 +224,6 @@ pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
         Slip::UnknownWord("mariadb", words) if words.contains(&"mysql") => {
             Some("MariaDB is of the type `mysql`".to_owned())
         }
-        Slip::UnknownWord(..) => None,
+        Slip::UnknownKey(_) | Slip::UnknownWord(..) => None,
     }
 }

@@ -50,10 +50,10 @@ fn inv_15_a_mocked_server_and_its_assertions_are_looked_at_before_anything_runs(
      --> kelvin.yaml:7:69
     unknown key `response` in `services.smtp.routes.1`
      --> kelvin.yaml:7:61
-      = help: write what is answered as `json` or as `body`
+      = help: known here: body, headers, json, method, path, status
     unknown key `ports` in `services.smtp`
      --> kelvin.yaml:7:41
-      = help: leave it out: the port is a free one, and the pipeline sees the address as `KELVIN_SERVICE_NAME_URL`
+      = help: known here: default_response, record, routes, type
     the service `smtp` keeps no requests: add `record: true` to it
      --> kelvin.yaml:5:50
 

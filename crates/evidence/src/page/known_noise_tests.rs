@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::known_truth_tests::{amount, approve, trials};
 use super::swaps::SwapCounts;
 use super::{diagnosis, known_truth_tests};
-use crate::trial::Trial;
+use crate::fake::Trial;
 
 const SUITES: u64 = 20;
 

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::diagnosis;
 use super::standing::Standing;
 use crate::cases::fixture;
-use crate::trial;
-use crate::trial::Trial;
+use crate::fake;
+use crate::fake::Trial;
 use kelvin_page::{Phrase, Tone};
 
 /// How many suites of each sort are tried.
@@ -112,7 +112,7 @@ pub(super) fn trials(
         let texts = loans(&mut random, 20);
         let mut settings = fixture::settings(governing);
         settings.seed = seed;
-        trial::run(&texts, &settings, replays, &mut |text| {
+        fake::run(&texts, &settings, replays, &mut |text| {
             pipeline(&mut random, text)
         })
     })
@@ -341,7 +341,7 @@ fn a_pipeline_that_moves_on_every_exchange_does_not_pass_for_a_right_one() {
         }
         let mut settings = fixture::settings(ONE);
         settings.seed = seed;
-        let trial = trial::run(&texts, &settings, 0, &mut |text| {
+        let trial = fake::run(&texts, &settings, 0, &mut |text| {
             let file = text.lines().next().unwrap_or_default();
             let score = amount(text, "Credit Score");
             match known.get(file) == Some(&score) {

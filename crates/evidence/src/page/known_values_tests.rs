@@ -4,7 +4,7 @@
 use super::diagnosis;
 use super::known_truth_tests::{amount, approve, first_number};
 use crate::cases::fixture;
-use crate::trial;
+use crate::fake;
 
 /// Rules with two conditions each, and a record that fulfils some of them.
 fn rules(cases: usize) -> Vec<(String, String)> {
@@ -23,10 +23,10 @@ fn rules(cases: usize) -> Vec<(String, String)> {
 
 #[test]
 fn an_alarm_about_values_needs_whole_swaps_that_move_the_decision() {
-    let said = |governing: &[&str], pipeline: &mut trial::Pipeline<'_>| {
+    let said = |governing: &[&str], pipeline: &mut fake::Pipeline<'_>| {
         let mut settings = fixture::settings(governing);
         settings.perturbations.enable = vec!["numeric_magnitude".to_owned()];
-        let trial = trial::run(&rules(20), &settings, 0, pipeline);
+        let trial = fake::run(&rules(20), &settings, 0, pipeline);
         let statements = diagnosis::diagnoses(&trial.run());
         let told = statements.iter();
         let texts = told.map(|one| one.text.show(|_, name| format!("`{name}`")));
@@ -65,8 +65,8 @@ fn an_alarm_about_values_needs_whole_swaps_that_move_the_decision() {
 fn the_content_effect_compares_the_same_units() {
     let mut settings = fixture::settings(&["release_rule", "delivery_record"]);
     settings.perturbations.enable = vec!["swap_condition".to_owned()];
-    let effect = |pipeline: &mut trial::Pipeline<'_>| {
-        let trial = trial::run(&rules(20), &settings, 0, pipeline);
+    let effect = |pipeline: &mut fake::Pipeline<'_>| {
+        let trial = fake::run(&rules(20), &settings, 0, pipeline);
         let told = diagnosis::diagnoses(&trial.run());
         let told = told
             .iter()

@@ -278,10 +278,7 @@ fn without_a_word_in_the_configuration_the_promises_hold() {
         (policy.on_broken_case, policy.on_unmeasured),
         (Effect::Fail, Effect::Fail)
     );
-    assert_eq!(
-        (policy.on_no_baseline, policy.deterministic),
-        (Effect::Warn, false)
-    );
+    assert!(!policy.deterministic);
     assert_eq!(
         (policy.budget.head_repeats, policy.budget.calls),
         (20, None)
@@ -297,7 +294,7 @@ fn a_configured_gate_is_followed() {
         }"#,
     )
     .unwrap();
-    let policy = Policy::of(&settings, true);
+    let policy = Policy::of(&settings);
     assert_eq!(
         (policy.max_drop("m"), policy.max_drop("n"), policy.min("m")),
         (0.1, 0.05, Some(0.6))
@@ -307,10 +304,7 @@ fn a_configured_gate_is_followed() {
         (policy.rule, policy.on_suspected),
         (Rule::Threshold, OnSuspected::Always(Effect::Warn))
     );
-    assert_eq!(
-        (policy.on_broken_case, policy.on_no_baseline),
-        (Effect::Warn, Effect::Fail)
-    );
+    assert_eq!(policy.on_broken_case, Effect::Warn);
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_list_of_tasks_under_another_key_is_named_with_what_it_lacks() {
     let (ended, said) = run(&agent(&folder), None);
     assert_eq!(ended.expect("written"), Exit::Passed);
     insta::assert_snapshot!(redacted(&said), @"
-    a scenario has the keys `id` and `prompt`, and the records of `tasks.jsonl` have `id`, `task`, so it is not used, and the agent is started once, without a task; to have it do these: rename `task` to `prompt`, and name the file with `--cases tasks.jsonl`
+    a scenario has the keys `id` and `prompt`, and the records of `tasks.jsonl` have `id`, `task`, so it is not used, and the agent is started once, without a task; to have it do these: call the task `prompt`, give each record an `id`, put what else it has under `params`, and name the file with `--cases tasks.jsonl`
     wrote [TEMP]/kelvin.yaml
     next: kelvin check --config=[TEMP]/kelvin.yaml
     ");
@@ -85,7 +85,7 @@ fn a_named_list_that_is_none_of_scenarios_is_refused_before_anything_is_asked() 
     let error = ended.expect_err("it has no `prompt`");
     insta::assert_snapshot!(format!("{error:#}"), @"
     a scenario has the keys `id` and `prompt`, and the records of `tasks.jsonl` have `id`, `task`
-      help: rename `task` to `prompt`, and name the file with `--cases tasks.jsonl`
+      help: call the task `prompt`, give each record an `id`, put what else it has under `params`, and name the file with `--cases tasks.jsonl`
     ");
     let next = said.lines().last().expect("a next step");
     insta::assert_snapshot!(redacted(next), @"next, when that is fixed, with the answers so far: kelvin init --config=[TEMP]/kelvin.yaml --kind=acts '--run=python3 {root}/agent.py {input}' --cases=tasks.jsonl");

@@ -188,7 +188,7 @@ fn inv_17_without_a_request_neither_an_assertion_nor_its_opposite_holds() {
     let found = negated(json!({"field": "request_count", "equals": 1}));
     assert_eq!(found.outcome, Outcome::Passed, "{found:?}");
     let one = asked(&[(POST, "{}")]);
-    insta::assert_snapshot!(one.fails(json!({"field": "requests[9].body", "contains": "x"})), @r#"`requests[9].body` has no request 9, there is one, which is 0, expected something with `"x"` in it"#);
+    insta::assert_snapshot!(one.fails(json!({"field": "requests[9].body", "contains": "x"})), @r#"`requests[9].body` has no request 9, the last of them is 0, expected something with `"x"` in it"#);
 }
 
 #[test]

@@ -89,25 +89,21 @@ impl RequestField {
             }
             FieldContent::Of(which, part) => (*which, part),
         };
+        let taken = match filter.taken(record) {
+            Ok(taken) => taken,
+            Err(why) => return FieldSeen::Unknown(why),
+        };
         let request = match which {
-            RequestNumber::Last => filter.last(record),
-            RequestNumber::At(at) => filter.nth(record, at),
+            RequestNumber::Last => taken.last(),
+            RequestNumber::At(at) => taken.get(at),
         };
         match (request, which) {
-            (Err(why), _) => FieldSeen::Unknown(why),
-            (Ok(Some(request)), _) => part.of(request),
-            (Ok(None), RequestNumber::Last) => FieldSeen::Nothing("has no request".to_owned()),
-            (Ok(None), RequestNumber::At(at)) => match filter.count(record) {
-                Ok(0) => FieldSeen::Nothing("has no request".to_owned()),
-                Ok(1) => {
-                    FieldSeen::Nothing(format!("has no request {at}, there is one, which is 0"))
-                }
-                Ok(count) => FieldSeen::Nothing(format!(
-                    "has no request {at}, there are {count}, the last of which is {}",
-                    count - 1
-                )),
-                Err(why) => FieldSeen::Unknown(why),
-            },
+            (Some(request), _) => part.of(request),
+            (None, RequestNumber::At(at)) if !taken.is_empty() => FieldSeen::Nothing(format!(
+                "has no request {at}, the last of them is {}",
+                taken.len() - 1
+            )),
+            (None, _) => FieldSeen::Nothing("has no request".to_owned()),
         }
     }
 }

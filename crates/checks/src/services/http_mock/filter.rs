@@ -66,77 +66,34 @@ impl Filter {
     ///
     /// Fails with the reason why the number is not known, as the end of a sentence.
     pub(super) fn count(&self, record: &MockRecord) -> Result<u64, String> {
-        let mut count = 0;
-        for request in &record.requests {
-            match self.takes(request) {
-                Takes::Yes => count += 1,
-                Takes::No => {}
-                Takes::Unknown => return Err(hidden(request)),
-            }
-        }
-        if record.lost() == 0 {
-            return Ok(count);
-        }
-        let beyond = || record.beyond.iter();
-        let places = beyond().filter(|((method, path), _)| self.has_place(method, path));
-        let lost: u64 = places.map(|(_, count)| count).sum();
-        let looks_inside =
-            !(self.headers.is_empty() && self.query.is_empty() && self.fields.is_empty());
-        let has_place = self.method.is_some() || self.path.is_some();
-        match () {
-            () if looks_inside && lost + record.unplaced > 0 => Err(beyond_the_limit(record)),
-            () if has_place && record.unplaced > 0 => Err(beyond_the_limit(record)),
-            () => Ok(count + lost + record.unplaced),
+        match *self == Self::default() {
+            true => Ok(record.total),
+            false => Ok(self.taken(record)?.len() as u64),
         }
     }
 
-    /// The last request that matches the filter.
+    /// The requests that match the filter, in order.
     ///
     /// # Errors
     ///
-    /// Fails with the reason why the request is not known, as the end of a sentence.
-    pub(super) fn last<'r>(
+    /// Fails with the reason why they are not known, as the end of a sentence: among more requests than are stored there
+    /// may be one that a pipeline wants to hide.
+    pub(super) fn taken<'r>(
         &self,
         record: &'r MockRecord,
-    ) -> Result<Option<&'r ReceivedRequest>, String> {
-        if let Some(last) = &record.last {
-            return match self.takes(last) {
-                Takes::Yes => Ok(Some(last)),
-                Takes::No | Takes::Unknown => Err(beyond_the_limit(record)),
-            };
+    ) -> Result<Vec<&'r ReceivedRequest>, String> {
+        if record.lost() > 0 {
+            return Err(beyond_the_limit(record));
         }
-        for request in record.requests.iter().rev() {
-            match self.takes(request) {
-                Takes::Yes => return Ok(Some(request)),
-                Takes::No => {}
-                Takes::Unknown => return Err(hidden(request)),
-            }
-        }
-        Ok(None)
-    }
-
-    /// The request with a number, from 0, among those that match the filter.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason why the request is not known, as the end of a sentence.
-    pub(super) fn nth<'r>(
-        &self,
-        record: &'r MockRecord,
-        mut at: usize,
-    ) -> Result<Option<&'r ReceivedRequest>, String> {
+        let mut taken = Vec::new();
         for request in &record.requests {
             match self.takes(request) {
-                Takes::Yes if at == 0 => return Ok(Some(request)),
-                Takes::Yes => at -= 1,
+                Takes::Yes => taken.push(request),
                 Takes::No => {}
                 Takes::Unknown => return Err(hidden(request)),
             }
         }
-        match record.lost() {
-            0 => Ok(None),
-            _ => Err(beyond_the_limit(record)),
-        }
+        Ok(taken)
     }
 
     /// The fields in the filter that do not occur in the body of any request, with any value: this is nearly always a
@@ -157,18 +114,17 @@ impl Filter {
         missing.into_iter().map(Dotted::text).collect()
     }
 
-    fn has_place(&self, method: &str, path: &str) -> bool {
-        self.method.as_ref().is_none_or(|own| own == method)
-            && self.path.as_ref().is_none_or(|own| own == path)
-    }
-
     fn takes(&self, request: &ReceivedRequest) -> Takes {
         let has_header = |(name, value): &(String, String)| {
             request.header(name).is_some_and(|found| found == *value)
         };
         let has_parameter =
             |(name, value): &(String, String)| request.parameters(name).contains(value);
-        let is_near = self.has_place(&request.method, &request.path)
+        let is_near = self
+            .method
+            .as_ref()
+            .is_none_or(|own| *own == request.method)
+            && self.path.as_ref().is_none_or(|own| *own == request.path)
             && self.headers.iter().all(has_header)
             && self.query.iter().all(has_parameter);
         if !is_near {

@@ -16,8 +16,6 @@ pub(super) const MOST_REQUESTS: usize = 10_000;
 pub(super) const MOST_BYTES: usize = 32 << 20;
 /// How many bytes of a body are written to a line of the audit log at most.
 pub(super) const MOST_LOGGED: usize = 64 << 10;
-/// How many combinations of method and path are counted separately at most, for requests that are not stored.
-const MOST_PLACES: usize = 1_000;
 
 /// A record while the scenario is running.
 #[derive(Debug, Default)]
@@ -70,30 +68,23 @@ impl Ledger {
             return;
         }
         self.record.total += 1;
-        let is_within = self.record.lost() == 1
-            && self.record.requests.len() < MOST_REQUESTS
-            && self.bytes + request.cost() <= MOST_BYTES;
-        if is_within {
-            let line = self.line(&request, answered);
-            self.bytes += request.cost() + line.len();
-            self.append(&line);
-            self.record.requests.push(request);
+        // After the first request that is not stored, none is.
+        if self.record.lost() > 1 {
             return;
         }
-        if self.record.last.is_none() {
+        let is_within =
+            self.record.requests.len() < MOST_REQUESTS && self.bytes + request.cost() <= MOST_BYTES;
+        if !is_within {
             let kept = self.record.requests.len();
             let details = json!({"service": self.service, "kept": kept});
             let line = json!({"type": "http_calls_cut", "details": details}).to_string();
             self.append(&line);
+            return;
         }
-        let place = (request.method.clone(), request.path.clone());
-        let is_known = self.record.beyond.contains_key(&place);
-        if is_known || self.record.beyond.len() < MOST_PLACES {
-            *self.record.beyond.entry(place).or_default() += 1;
-        } else {
-            self.record.unplaced += 1;
-        }
-        self.record.last = Some(Box::new(request));
+        let line = self.line(&request, answered);
+        self.bytes += request.cost() + line.len();
+        self.append(&line);
+        self.record.requests.push(request);
     }
 
     fn line(&self, request: &ReceivedRequest, answered: &AnsweredRequest<'_>) -> String {

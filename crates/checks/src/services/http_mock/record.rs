@@ -1,7 +1,5 @@
 //! The record of the requests that a mocked server has received.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
 /// How many requests a summary names at most.
@@ -132,12 +130,6 @@ pub(crate) struct MockRecord {
     pub(super) requests: Vec<ReceivedRequest>,
     /// How many requests there were.
     pub(super) total: u64,
-    /// How many of the requests that were not stored had each method and path.
-    pub(super) beyond: BTreeMap<(String, String), u64>,
-    /// How many of the requests that were not stored are missing in `beyond`, which is limited too.
-    pub(super) unplaced: u64,
-    /// The last request, if it was not stored among the others.
-    pub(super) last: Option<Box<ReceivedRequest>>,
     /// How many requests ended before their body was complete.
     pub(super) incomplete: u64,
     /// How many connections did not send HTTP.

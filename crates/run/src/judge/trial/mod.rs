@@ -12,7 +12,7 @@ mod plant;
 mod record;
 mod samples;
 #[cfg(test)]
-mod simulation;
+mod simulation_tests;
 
 pub use fitness::Fitness;
 pub use fitness::Ruling;

@@ -74,8 +74,8 @@ fn inv_17_what_is_not_there_is_told_with_what_is() {
     assert_eq!(nothing("requests[0].body", none), last);
     insta::assert_snapshot!(last, @"has no request");
     let nine = nothing("requests[9].body", json!({}));
-    insta::assert_snapshot!(nine, @"has no request 9, there are 4, the last of which is 3");
-    insta::assert_snapshot!(nothing("requests[1].path", json!({"path": "/list"})), @"has no request 1, there is one, which is 0");
+    insta::assert_snapshot!(nine, @"has no request 9, the last of them is 3");
+    insta::assert_snapshot!(nothing("requests[1].path", json!({"path": "/list"})), @"has no request 1, the last of them is 0");
     assert!(nothing("last_request.body.to", json!({})).contains("not JSON"));
     assert!(nothing("requests[0].body.cc", json!({})).contains("no `cc`"));
     insta::assert_snapshot!(nothing("requests[0].headers.x-none", json!({})), @"has no header `x-none`");
