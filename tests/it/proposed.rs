@@ -120,6 +120,31 @@ fn of_several_labels_that_of_the_decision_is_taken_and_the_others_are_named() {
 }
 
 #[test]
+fn an_id_of_another_name_that_differs_from_record_to_record_names_the_cases() {
+    let records: String = (0..6)
+        .map(|at| {
+            let text = format!("The invoice of month {at} is wrong.");
+            let record =
+                json!({"db_id": "crm", "ticket_id": format!("T-{at}"), "text": text, "label": "Billing"});
+            record.to_string() + "\n"
+        })
+        .collect();
+    let only = CLASSIFIES.replace(", \"model\": \"rules\", \"seconds\": 1", "");
+    let (_remote, project) = fresh(&[("app.py", &only), ("tickets.jsonl", &records)]);
+    let said = project
+        .kelvin(&["init", "--yes", "--governing-type", "text"])
+        .expect(0);
+    let told = ["the cases are named by `ticket_id`", "on case `T-0`"];
+    let is_told = told.map(|told| said.stdout.contains(told));
+    assert_eq!(is_told, [true; 2], "{}", said.stdout);
+    let config = written(&project);
+    assert!(
+        config.contains("records: {id: \"ticket_id\", expected: \"label\"}\n"),
+        "{config}"
+    );
+}
+
+#[test]
 fn a_field_that_is_the_decision_itself_is_not_proposed_to_govern() {
     let records = tickets(&["team"]);
     let only = CLASSIFIES.replace(", \"model\": \"rules\", \"seconds\": 1", "");
