@@ -8,6 +8,7 @@ mod tests;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -160,7 +161,10 @@ fn assemble(file: &CaseFile, records: &[RawRow], settings: &EvidenceSettings) ->
     };
     let mut by_content = by_content.into_iter();
     let unlabelled = no_label(file, &read, rules);
-    let mut census = Census::default();
+    let mut census = Census {
+        has_ids,
+        ..Census::default()
+    };
     let mut problems: LineProblems = Vec::new();
     for record in read {
         let line = record.line;
@@ -531,6 +535,8 @@ fn case_of(name: &str, file: &Arc<str>, line: usize, document: String, found: Fo
 #[derive(Default)]
 struct Census {
     records: usize,
+    /// Whether the records have ids.
+    has_ids: bool,
     /// The keys at the top level of the first record.
     keys: Vec<String>,
     /// How many units of each type there are, and in how many records.
@@ -663,6 +669,14 @@ impl Census {
         }
         if rules.units.is_empty() {
             text.push_str("; `records: {units: {...}}` declares others");
+        }
+        if !self.has_ids {
+            let id = rules.id.as_deref().unwrap_or(DEFAULT_ID);
+            let _ = write!(
+                text,
+                "; no record has an `{id}`, so that a case is named by its text, and an edited text is another case: \
+                 `records: {{id: FIELD}}` names a field"
+            );
         }
         Notice::new(Code::own("units"), text).minor()
     }
