@@ -245,6 +245,11 @@ fn a_change_that_gets_a_class_right_moves_fewer_swaps_and_is_no_regression() {
     };
     // The six refunds are answered like the other tickets with their label now, and exchanges among these rest.
     assert_eq!(gate("billing", 0), (json!("pass"), json!("followed")));
+    let page = project.read("kelvin/gate.md");
+    assert!(
+        page.contains("\nThe answers that differ are the expected ones now.\n"),
+        "{page}"
+    );
 
     // One that no longer looks at the report at all loses the exchanges that ought to move it.
     project.write(

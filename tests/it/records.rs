@@ -453,6 +453,9 @@ fn a_row_that_a_change_puts_first_in_a_table_without_ids_edits_no_other_case_and
         page.starts_with("### ✅ Kelvin: pass, 1 case was added\n"),
         "{page}"
     );
+    // A text alone has no variant that should change nothing, so that neither side has a score, which is no news.
+    let (above, _) = page.split_once("<details>").expect("folded");
+    assert!(!above.contains("evidence.kelvin_score"), "{page}");
 
     first.sort_by_key(|(at, label)| (*label, *at));
     project.write("data.csv", &sentiments(&first));
