@@ -390,7 +390,7 @@ fn a_plugin_that_is_not_installed_is_told_with_its_package() {
     let doctor = project.kelvin(&["doctor"]).expect(1);
     insta::assert_snapshot!(lines_with(&doctor.stdout, &["kelvin_action"]), @"missing  services     `tests` cannot be used: the Python that runs pytest does not have the plugin `kelvin_action.pytest`, which `pip install kelvin-action` in its environment brings");
     let checked = project.kelvin(&["check"]);
-    insta::assert_snapshot!(lines_with(&(checked.stdout + &checked.stderr), &["pip install"]), @"The first failure, tests, the suite: there is no file of results (`results.xml`): see what the evaluator printed, and whether it writes there (it ended with exit code 1); the Python that runs pytest does not have the plugin `kelvin_action.pytest`, which `pip install kelvin-action` in its environment brings");
+    insta::assert_snapshot!(lines_with(&(checked.stdout + &checked.stderr), &["pip install"]), @"The first failure, tests, the suite: there is no file of results (`results.xml`): see what the evaluator printed, and whether it writes there (it ended with exit code 1: ModuleNotFoundError: No module named 'kelvin_action'); the Python that runs pytest does not have the plugin `kelvin_action.pytest`, which `pip install kelvin-action` in its environment brings");
     fs::create_dir(project.path("kelvin_action")).expect("made");
     project.write("kelvin_action/__init__.py", "");
     project.write("kelvin_action/pytest.py", "");

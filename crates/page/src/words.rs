@@ -311,10 +311,7 @@ mod tests {
         };
         assert_eq!(capital(Phrase::text("it holds")), "It holds");
         assert_eq!(capital(Phrase::of_name("it").and(" holds")), "<it> holds");
-        for name in [
-            "data/test.csv: no record",
-            "evidence.invariance was not measured",
-        ] {
+        for name in ["data/test.csv: no record", "probe.metric was not measured"] {
             assert_eq!(capitalized(name), name);
         }
         assert_eq!(capitalized("it. and"), "It. and");
