@@ -268,3 +268,22 @@ fn the_gate_passes_an_unchanged_bot_over_records_and_holds_one_that_a_change_has
     ];
     base.knows(&right, &wrong);
 }
+
+#[test]
+fn a_chat_is_shown_by_the_message_that_is_answered_and_not_by_what_all_chats_begin_with() {
+    let project = Project::new(&bot(&of_record("turns"), ""));
+    write_records(&project);
+    configured(
+        &project,
+        "cases: chats.jsonl\ngoverning_types: [last_user_turn]\nrecords: {expected: intent}\n",
+    );
+    project.check();
+    let report = project.json("kelvin/report.json");
+    let items = &report["probes"]["evidence"]["items"];
+    assert_eq!(
+        items["chat00"]["title"],
+        json!("Please cancel my order 0 of cups."),
+        "{}",
+        items["chat00"]
+    );
+}

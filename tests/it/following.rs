@@ -200,3 +200,65 @@ fn a_single_case_that_is_not_as_it_should_be_is_told_where_the_means_are_fine() 
     ~ The means are as they should be, and not every case is: `loan-05` got no
     ");
 }
+
+/// Sorts tickets by what they say; `$REFUND` is its answer to those about a refund.
+const TICKETS: &str = r#"
+case $(cat "$1") in
+  *crash*) answer=bug;;
+  *refund*) answer=REFUND;;
+  *) answer=billing;;
+esac
+printf '{"decision": "%s"}' "$answer" > "$2"
+"#;
+
+#[test]
+fn a_change_that_gets_a_class_right_moves_fewer_swaps_and_is_no_regression() {
+    let words = ["crash", "invoice", "refund", "charge"];
+    let case = |at: usize| {
+        let text = format!(
+            "# Ticket {at}\n\n## Report\n\nA {} on day {at}.\n",
+            words[at % 4]
+        );
+        (format!("t{at:02}"), text)
+    };
+    let cases: Vec<(String, String)> = (0..24).map(case).collect();
+    let base = TICKETS.replace("REFUND", "other");
+    let project = project(&base, "report", &cases, "gate: {deterministic: true}\n");
+    let labels = (0..24).map(|at| {
+        let label = if at % 4 == 0 { "bug" } else { "billing" };
+        format!("t{at:02},{label}\n")
+    });
+    let labels: String = labels.collect();
+    project.write("cases/expected.csv", &format!("case,expected\n{labels}"));
+    project.check();
+    std::fs::rename(project.path("kelvin"), project.path("base")).expect("moved");
+    let gate = |answer: &str, code: i32| {
+        project.write("pipeline.sh", &TICKETS.replace("REFUND", answer));
+        let gate = ["gate", "--no-history", "--baseline", "base/report.json"];
+        project.kelvin(&gate).expect(code);
+        let judgement = project.json("kelvin/gate.json");
+        let metric = judgement["metrics"]["evidence.following.report"].clone();
+        (
+            judgement["verdict"].clone(),
+            metric["swaps"]["status"].clone(),
+        )
+    };
+    // The six refunds are answered like the other tickets with their label now, and exchanges among these rest.
+    assert_eq!(gate("billing", 0), (json!("pass"), json!("followed")));
+    let page = project.read("kelvin/gate.md");
+    assert!(
+        page.contains("\nThe answers that differ are the expected ones now.\n"),
+        "{page}"
+    );
+
+    // One that no longer looks at the report at all loses the exchanges that ought to move it.
+    project.write(
+        "pipeline.sh",
+        "printf '{\"decision\": \"billing\"}' > \"$2\"\n",
+    );
+    let gate = ["gate", "--no-history", "--baseline", "base/report.json"];
+    project.kelvin(&gate).expect(3);
+    let judgement = project.json("kelvin/gate.json");
+    let metric = &judgement["metrics"]["evidence.following.report"];
+    assert_eq!(metric["swaps"]["status"], json!("lost"), "{metric}");
+}

@@ -120,6 +120,76 @@ fn of_several_labels_that_of_the_decision_is_taken_and_the_others_are_named() {
 }
 
 #[test]
+fn an_id_of_another_name_that_differs_from_record_to_record_names_the_cases() {
+    let records: String = (0..6)
+        .map(|at| {
+            let text = format!("The invoice of month {at} is wrong.");
+            let record =
+                json!({"db_id": "crm", "ticket_id": format!("T-{at}"), "text": text, "label": "Billing"});
+            record.to_string() + "\n"
+        })
+        .collect();
+    let only = CLASSIFIES.replace(", \"model\": \"rules\", \"seconds\": 1", "");
+    let (_remote, project) = fresh(&[("app.py", &only), ("tickets.jsonl", &records)]);
+    let said = project
+        .kelvin(&["init", "--yes", "--governing-type", "text"])
+        .expect(0);
+    let told = ["the cases are named by `ticket_id`", "on case `T-0`"];
+    let is_told = told.map(|told| said.stdout.contains(told));
+    assert_eq!(is_told, [true; 2], "{}", said.stdout);
+    let config = written(&project);
+    assert!(
+        config.contains("records: {id: \"ticket_id\", expected: \"label\"}\n"),
+        "{config}"
+    );
+}
+
+#[test]
+fn a_function_that_takes_the_fields_of_the_records_is_offered_before_its_helpers() {
+    let app = "def classify(state):\n    return state\n\n\ndef route(state):\n    return state\n\n\n\
+               def run_agent(tenant, messages, retries=2):\n    return {\"status\": \"open\"}\n";
+    let record = "{\"tenant\": \"acme\", \"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}], \"expected_status\": \"open\"}\n";
+    let (_remote, project) = fresh(&[("app.py", app), ("chats.jsonl", record)]);
+    let said = project.kelvin(&["init", "--yes"]).expect(1);
+    assert!(
+        said.stderr.contains("add `--run app:run_agent`, "),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_document_to_extract_from_is_told_where_its_fields_are_checked_and_how_it_becomes_a_case() {
+    let extracts =
+        "def extract(text):\n    return {\"number\": text.split()[1], \"currency\": \"EUR\"}\n";
+    let (_remote, project) = fresh(&[
+        ("app.py", extracts),
+        ("invoices/a.txt", "Invoice 17\nTotal: EUR 12.00\n"),
+    ]);
+    let init = [
+        "init",
+        "--yes",
+        "--run",
+        "app:extract",
+        "--cases",
+        "invoices/*.txt",
+    ];
+    let said = project.kelvin(&init).expect(1);
+    insta::assert_snapshot!(said.stderr, @r#"
+    error: the output has several fields that can be the decision: currency = "EUR", number = "17"
+      help: name one, e.g. `--decision-field currency`; where each field has to be right, as of a document that is read, `kelvin init --kind acts` checks what is answered: docs/invariants.md
+    "#);
+    let named = [&init[..], &["--decision-field", "number"]].concat();
+    let said = project.kelvin(&named).expect(1);
+    assert!(
+        said.stderr
+            .contains("let a text without parts be a record, as `{\"text\": \"...\"}` on a line of `cases.jsonl`"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
 fn a_field_that_is_the_decision_itself_is_not_proposed_to_govern() {
     let records = tickets(&["team"]);
     let only = CLASSIFIES.replace(", \"model\": \"rules\", \"seconds\": 1", "");
@@ -320,7 +390,7 @@ fn a_plugin_that_is_not_installed_is_told_with_its_package() {
     let doctor = project.kelvin(&["doctor"]).expect(1);
     insta::assert_snapshot!(lines_with(&doctor.stdout, &["kelvin_action"]), @"missing  services     `tests` cannot be used: the Python that runs pytest does not have the plugin `kelvin_action.pytest`, which `pip install kelvin-action` in its environment brings");
     let checked = project.kelvin(&["check"]);
-    insta::assert_snapshot!(lines_with(&(checked.stdout + &checked.stderr), &["pip install"]), @"The first failure, tests, the suite: there is no file of results (`results.xml`): see what the evaluator printed, and whether it writes there (it ended with exit code 1); the Python that runs pytest does not have the plugin `kelvin_action.pytest`, which `pip install kelvin-action` in its environment brings");
+    insta::assert_snapshot!(lines_with(&(checked.stdout + &checked.stderr), &["pip install"]), @"The first failure, tests, the suite: there is no file of results (`results.xml`): see what the evaluator printed, and whether it writes there (it ended with exit code 1: ModuleNotFoundError: No module named 'kelvin_action'); the Python that runs pytest does not have the plugin `kelvin_action.pytest`, which `pip install kelvin-action` in its environment brings");
     fs::create_dir(project.path("kelvin_action")).expect("made");
     project.write("kelvin_action/__init__.py", "");
     project.write("kelvin_action/pytest.py", "");

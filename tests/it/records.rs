@@ -411,3 +411,61 @@ fn cases_that_a_change_adds_move_no_figure_of_swaps_that_are_as_before() {
     let whole = project.figure("following.policy");
     assert_ne!(whole, policy["head"]);
 }
+
+/// A table without ids, as most public sets of labelled texts are.
+fn sentiments(rows: &[(usize, &str)]) -> String {
+    let rows = rows.iter().map(|(at, label)| {
+        let word = if *label == "good" { "love" } else { "hate" };
+        format!("\"I {word} it, order {at}.\",{label}\n")
+    });
+    format!("text,label\n{}", rows.collect::<String>())
+}
+
+#[test]
+fn a_row_that_a_change_puts_first_in_a_table_without_ids_edits_no_other_case_and_hides_no_loss() {
+    let rows: Vec<(usize, &str)> = (0..16_usize)
+        .map(|at| (at, if at.is_multiple_of(2) { "good" } else { "bad" }))
+        .collect();
+    let project = Project::new("");
+    let app = "def decide(text):\n    return \"good\" if \"love\" in text else \"bad\"\n";
+    project.write("app.py", app);
+    project.write("data.csv", &sentiments(&rows));
+    project.write(
+        "kelvin.yaml",
+        "run: {python: \"app:decide\"}\ncases: data.csv\nrecords: {expected: label}\ndecision_field: decision\n\
+         governing_types: [text]\njobs: 2\n",
+    );
+    project.check();
+    fs::rename(project.path("kelvin"), project.path("base")).expect("moved");
+    let gate = |code| {
+        let gate = ["gate", "--no-history", "--baseline", "base/report.json"];
+        project.kelvin(&gate).expect(code);
+        project.json("kelvin/gate.json")
+    };
+
+    let mut first = vec![(99, "good")];
+    first.extend(&rows);
+    project.write("data.csv", &sentiments(&first));
+    let judgement = gate(0);
+    assert_eq!(judgement["verdict"], "pass");
+    let page = project.read("kelvin/gate.md");
+    assert!(
+        page.starts_with("### ✅ Kelvin: pass, 1 case was added\n"),
+        "{page}"
+    );
+    // A text alone has no variant that should change nothing, so that neither side has a score, which is no news.
+    let (above, _) = page.split_once("<details>").expect("folded");
+    assert!(!above.contains("evidence.kelvin_score"), "{page}");
+
+    first.sort_by_key(|(at, label)| (*label, *at));
+    project.write("data.csv", &sentiments(&first));
+    project.write("app.py", &app.replace("else \"bad\"", "else \"good\""));
+    let judgement = gate(3);
+    assert_eq!(judgement["verdict"], "regression");
+    let page = project.read("kelvin/gate.md");
+    assert!(
+        page.contains("8 of 16 cases are answered otherwise"),
+        "{page}"
+    );
+    assert!(!page.contains("edited"), "{page}");
+}

@@ -369,6 +369,17 @@ impl ChangedAnswers {
                     .and(" it answers the edited one too."),
             );
         };
+        let is_expected = |answer: &ChangedAnswer| {
+            let expected = answer.expected.as_deref();
+            expected.is_some_and(|expected| bare(expected) == bare(&answer.head))
+        };
+        if self.answers.len() == self.other && self.answers.iter().all(is_expected) {
+            let told = match self.other {
+                1 => "The answer that differs is the expected one now.",
+                _ => "The answers that differ are the expected ones now.",
+            };
+            return Some(Phrase::text(told));
+        }
         let look = Phrase::text(match self.are_endings {
             true => format!("Look first at {} ", self.item),
             false => format!(

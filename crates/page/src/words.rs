@@ -206,8 +206,12 @@ pub fn of_judges(cost: &Cost) -> String {
     text
 }
 
-/// A text with a capital as its first letter.
+/// A text with a capital as its first letter, unless it begins with the name of a file or of a metric.
 pub fn capitalized(text: &str) -> String {
+    let first = text.split([' ', ':']).next().unwrap_or(text);
+    if first.trim_end_matches('.').contains(['/', '.']) {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     let first = letters.next();
     let first = first.into_iter().flat_map(char::to_uppercase);
@@ -307,5 +311,9 @@ mod tests {
         };
         assert_eq!(capital(Phrase::text("it holds")), "It holds");
         assert_eq!(capital(Phrase::of_name("it").and(" holds")), "<it> holds");
+        for name in ["data/test.csv: no record", "probe.metric was not measured"] {
+            assert_eq!(capitalized(name), name);
+        }
+        assert_eq!(capitalized("it. and"), "It. and");
     }
 }

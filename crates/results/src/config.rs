@@ -350,7 +350,9 @@ fn of_commands(suite: &Node) -> Vec<Problem> {
         let (folder, last) = file.rsplit_once('/').unwrap_or(("", file));
         if folder.contains('*') || last.matches('*').count() > 1 {
             let what = "`file` may have one `*`, in its last part";
-            found.push(Problem::new(at.clone(), what).help("write e.g. `logs/*.eval`"));
+            let help = "write e.g. `logs/*.eval`; where each run has a folder of its own, let `run` copy the file to \
+                        `{output}`, and leave `file` out";
+            found.push(Problem::new(at.clone(), what).help(help));
         }
     }
     if let Some((rescore, at)) = suite.text(&["rescore"]) {

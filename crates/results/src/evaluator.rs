@@ -127,12 +127,10 @@ struct Ran {
 }
 
 impl Ran {
-    /// The exit code in a clause; empty if it is 0.
+    /// The exit code in a clause, with the cause; empty if it is 0.
     fn ending(&self) -> String {
-        match self.reply.exit {
-            None | Some(0) => String::new(),
-            Some(code) => format!(" (it ended with exit code {code})"),
-        }
+        let ended = self.ended();
+        ended.map_or_else(String::new, |ended| format!(" (it ended with {ended})"))
     }
 
     /// How it ended, with the cause from its standard error; none if its exit code is 0. The summaries that evaluators

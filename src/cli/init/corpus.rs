@@ -1,19 +1,21 @@
 //! The question for the cases of a pipeline that decides: a folder of Markdown files, or a file with records.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::governing;
 use super::governing::unit_type;
 use super::kind::{CONVERSATIONS, are_turns, is_name, is_right_answer, labels, words};
 use super::steps::{Steps, settings};
-use super::survey::{Survey, field};
+use super::survey::{DataFile, Survey, field};
 use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
 use kelvin_page::{counted, safe};
+use kelvin_probe::rows::{self, RowForm};
 
 /// The role of the field with the label.
 const EXPECTED: &str = "expected";
@@ -131,7 +133,9 @@ fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::R
         return Ok(());
     };
     let record = &file.record;
-    if let (None, Some(id)) = (record.get("id"), field(record, &IDS, &is_name)) {
+    if let Some(id) = name_of_case(&steps.target.root, file) {
+        let shown = safe::line(&id);
+        steps.print(&format!("the cases are named by `{shown}`"))?;
         steps.said.fields.push(("id".to_owned(), id));
     }
     let decision = steps.said.decision_field.as_deref();
@@ -153,6 +157,36 @@ fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::R
         steps.said.fields.push(("turns".to_owned(), turns));
     }
     Ok(())
+}
+
+/// The field with the name of a case, if the records have no `id`: one with a usual name, or one like `ticket_id` whose
+/// value differs from record to record.
+fn name_of_case(root: &Path, file: &DataFile) -> Option<String> {
+    let record = &file.record;
+    if record.contains_key("id") {
+        return None;
+    }
+    if let Some(id) = field(record, &IDS, &is_name) {
+        return Some(id);
+    }
+    let is_named = |name: &str| words(name).last().is_some_and(|word| word == "id");
+    let mut named = record
+        .iter()
+        .filter(|(name, value)| is_named(name) && is_name(value));
+    let (first, _) = named.next()?;
+    let text = fs::read_to_string(root.join(&file.path)).ok()?;
+    let rows = rows::split(&text, RowForm::of_file(Path::new(&file.path))?).ok()?;
+    let records = rows.iter().map(|row| serde_json::from_str(&row.text).ok());
+    let records: Vec<Map<String, Value>> = records.collect::<Option<_>>()?;
+    let differs = |name: &&String| {
+        let mut known = BTreeSet::new();
+        let mut values = records
+            .iter()
+            .map(|record| record.get(*name).and_then(plain));
+        values.all(|value| value.is_some_and(|value| known.insert(value)))
+    };
+    let rest = named.map(|(name, _)| name);
+    std::iter::once(first).chain(rest).find(differs).cloned()
 }
 
 /// Records which field is the label.

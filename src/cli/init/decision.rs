@@ -74,7 +74,8 @@ fn unclear(fields: &Fields<'_>) -> anyhow::Error {
         names.join(", ")
     ))
     .help(format!(
-        "name one, e.g. `--decision-field {}`",
+        "name one, e.g. `--decision-field {}`; where each field has to be right, as of a document that is read, \
+         `kelvin init --kind acts` checks what is answered: docs/invariants.md",
         quoted(&first.unwrap_or_default())
     ))
     .into()

@@ -65,6 +65,8 @@ const AROUND: [&str; 4] = ["Optional", "Union", "Annotated", "None"];
 pub(super) struct Function {
     /// The function as `module:function`.
     pub(super) address: String,
+    /// The parameters without a default value.
+    pub(super) required: Vec<String>,
     /// Whether it has a parameter for the conversation of an input.
     pub(super) converses: bool,
     /// Whether it can be called with an input: no framework calls it, and no parameter needs an object of a class.
@@ -149,6 +151,11 @@ fn of_text(text: &str, module: &str) -> Vec<Function> {
                     |one: &Parameter<'_>| one.is_required && is_class(one.annotation, text);
                 found.push(Function {
                     address: format!("{module}:{}", name.trim()),
+                    required: parameters
+                        .iter()
+                        .filter(|one| one.is_required)
+                        .map(|one| one.name.to_owned())
+                        .collect(),
                     converses: parameters.iter().any(|one| one.name == "conversation_id"),
                     is_callable: !is_of_framework && !parameters.iter().any(needs_object),
                 });

@@ -28,8 +28,9 @@ pub(super) fn settle(
         return Err(
             Misuse::new("no case has a unit, so nothing can govern the decision")
                 .help(
-                    "begin each piece of what the decision rests on with a heading such as `## Gate Rule`; where the \
-                     texts of a record lie deeper, `records: {units: {TYPE: PLACE}}` in `kelvin.yaml` names them",
+                    "begin each piece of what the decision rests on with a heading such as `## Gate Rule`; let a text \
+                     without parts be a record, as `{\"text\": \"...\"}` on a line of `cases.jsonl`; where the texts of a \
+                     record lie deeper, `records: {units: {TYPE: PLACE}}` in `kelvin.yaml` names them",
                 )
                 .into(),
         );

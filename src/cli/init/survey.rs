@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::evaluators;
-use super::functions::{self, Layout};
+use super::functions::{self, Function, Layout};
 use super::kind::{PipelineKind, words};
 use crate::baseline;
 use kelvin_probe::rows;
@@ -37,8 +37,8 @@ const GOLDEN: [&str; 3] = ["gold", "eval", "test"];
 /// The functions and files that were found in the folder of a pipeline.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    /// The functions, as `module:function`.
-    functions: Vec<String>,
+    /// The functions that can be called with an input.
+    functions: Vec<Function>,
     /// The functions that cannot be called with an input, such as the routes of a service; the first ones are shown.
     uncallable: Vec<String>,
     /// The functions that have a parameter for the conversation of an input.
@@ -83,7 +83,7 @@ impl Survey {
                         survey.conversing.insert(found.address.clone());
                     }
                     match found.is_callable {
-                        true => survey.functions.push(found.address),
+                        true => survey.functions.push(found),
                         false => survey.uncallable.push(found.address),
                     }
                 }
@@ -127,13 +127,26 @@ impl Survey {
         }
     }
 
-    /// The functions that may be a pipeline of a kind, the most likely first. A function is likely if its name contains
-    /// a verb of that kind.
+    /// The functions that may be a pipeline of a kind, the most likely first. A function is likely if it takes several
+    /// fields of a record by their names, and if its name contains a verb of that kind.
     pub(super) fn functions(&self, kind: PipelineKind) -> Vec<&str> {
-        let mut functions: Vec<&str> = self.functions.iter().map(String::as_str).collect();
-        functions.sort_by_key(|address| verb_in(address, kind).unwrap_or(usize::MAX));
+        let mut functions: Vec<&Function> = self.functions.iter().collect();
+        functions.sort_by_key(|function| {
+            let verb = verb_in(&function.address, kind).unwrap_or(usize::MAX);
+            (!self.has_its_fields(function), verb)
+        });
         functions.truncate(OFFERED);
-        functions
+        let addresses = functions
+            .into_iter()
+            .map(|function| function.address.as_str());
+        addresses.collect()
+    }
+
+    /// Whether a function needs several parameters, and the records of a file have a field for each.
+    fn has_its_fields(&self, function: &Function) -> bool {
+        let needed = &function.required;
+        let has_all = |file: &DataFile| needed.iter().all(|name| file.record.contains_key(name));
+        needed.len() > 1 && self.data.iter().any(has_all)
     }
 
     /// The function that is certainly meant: the only one, or the only one with a fitting name.

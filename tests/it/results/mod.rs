@@ -236,6 +236,13 @@ fn a_crash_an_absent_file_and_a_stale_one_are_never_green() {
     fails("exit 0", "", "no file of results");
     fails("kill -9 $$", "", "signal");
     fails("echo id,ok > \"$1\"", "", "holds no sample");
+    // The reviewer sees the comment alone, and it names the exception.
+    let crash = "printf 'Traceback (most recent call last):\\n  File \"eval.py\", line 3\\nTimeoutError: no answer\\n\
+                 make: *** [eval] Error 1\\n' >&2; exit 2";
+    fails(crash, "", "no file of results");
+    let comment = project.read("kelvin/gate.md");
+    let cause = "(it ended with exit code 2: TimeoutError: no answer)";
+    assert!(comment.contains(cause), "{comment}");
     // The cause stands where there is no baseline either.
     project.kelvin(&["gate", "--no-history"]).expect(2);
     let comment = project.read("kelvin/gate.md");
@@ -256,6 +263,48 @@ fn a_crash_an_absent_file_and_a_stale_one_are_never_green() {
         .expect("opened");
     file.set_modified(old).expect("set");
     fails("exit 0", &fixed, "older than this run");
+}
+
+#[test]
+fn rows_beside_a_summary_in_one_object_are_read_and_an_object_without_rows_is_named_with_what_it_has()
+ {
+    let project = measured("", 1);
+    let suite = SUITE.replace("format: csv", "format: jsonl");
+    assert_ne!(suite, SUITE);
+    project.write("kelvin.yaml", &suite);
+    let write = |records: &str, ok: &dyn Fn(usize) -> bool| {
+        let rows: Vec<Value> = (1..=20)
+            .map(|n| {
+                json!({
+                    "id": format!("case-{n:02}"), "question": n, "expected": n, "answer": n, "ok": ok(n), "secs": 0.5,
+                    "error": null,
+                })
+            })
+            .collect();
+        let run = json!({"run": {"model": "m"}, records: rows, "notes": ["a", "b"]});
+        let pretty = serde_json::to_string_pretty(&run).expect("JSON");
+        project.write("run.json", &pretty);
+    };
+    project.write("eval.sh", "cp run.json \"$1\"\n");
+    write("records", &|_| true);
+    project
+        .kelvin(&["check", "--no-history", "--out", "../base"])
+        .expect(0);
+    write("records", &|n| n > 12);
+    let (said, judgement) = gate(&project, &[]);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judgement["verdict"], json!("regression"));
+
+    project.write(
+        "run.json",
+        "{\n  \"run\": {\"model\": \"m\"},\n  \"score\": 0.5\n}\n",
+    );
+    let (said, _) = gate(&project, &[]);
+    assert_eq!(said.code, Some(2), "{}{}", said.stdout, said.stderr);
+    let comment = project.read("kelvin/gate.md");
+    let told = "the file is one object without a list of objects; it has `run`, `score`; write the rows as a list of objects, or \
+                one object on each line";
+    assert!(comment.contains(told), "{comment}");
 }
 
 #[test]

@@ -216,13 +216,15 @@ impl Case {
     }
 
     /// The title of the case for people: its first heading of level 1, otherwise its first line that is not a heading,
-    /// otherwise its first heading. Markup at its beginning is left out, and a long title is shortened. None if there
-    /// are no words.
+    /// otherwise its first heading. Of a chat it is the message to be answered. Markup at its beginning is left out, and
+    /// a long title is shortened. None if there are no words.
     pub fn title(&self) -> Option<String> {
         let line = match self.form {
             DocumentForm::Markdown => markdown::title(&self.text),
             DocumentForm::Record(_) => {
-                let mut units = self.units.iter();
+                let is_last = |unit: &&Unit| &*unit.unit_type == LAST_USER_TURN;
+                let last = self.units.iter().filter(is_last);
+                let mut units = last.chain(&self.units);
                 units.find_map(|unit| markdown::title(self.body(unit)))
             }
         };
@@ -339,6 +341,9 @@ fn load_records(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Cor
     };
     Ok((corpus, notices))
 }
+
+/// The type of the message of a chat that is to be answered.
+const LAST_USER_TURN: &str = "last_user_turn";
 
 /// How many characters a title has at most.
 const LONGEST_TITLE: usize = 200;

@@ -109,7 +109,10 @@ impl AnswerSides<'_, '_> {
                 edited.push(item);
             }
         }
-        let items = without_nulls(items);
+        let mut items = without_nulls(items);
+        if let [_] = types.as_slice() {
+            leave_out_equal_labels(&mut items, after);
+        }
         let nouns = self.head.0.items.get(self.probe);
         let nouns = nouns.map(|items| items.nouns.clone());
         AnswerPairs {
@@ -156,6 +159,20 @@ fn without_nulls(mut items: Vec<ItemAnswers>) -> Vec<ItemAnswers> {
             .for_each(|answer| *answer = None);
     }
     items
+}
+
+/// Leaves out the swaps between two items with the same label. If one type alone governs, the label of the donor is the
+/// right answer to the swap, so that it ought not to move the answer: it did on a base that was wrong about one of the
+/// two, and a change that gets both right moves fewer swaps without being worse.
+fn leave_out_equal_labels(items: &mut [ItemAnswers], head: &SectionAnswers<'_>) {
+    let label = |name: &str| head.items.get(name)?.expected.clone();
+    for item in items.iter_mut().filter(|item| item.expected.is_some()) {
+        let own = &item.expected;
+        item.swaps.retain(|swap| {
+            let donor = swap.donor.as_deref().and_then(label);
+            donor.as_deref() != own.as_deref()
+        });
+    }
 }
 
 /// One item. `once`: whether the repeats of a side count as only one run.

@@ -121,7 +121,7 @@ fn not_csv(file: &Path, error: &csv::Error) -> ReadError {
     ReadError::new(file, &format!("line {line}"), found, help)
 }
 
-/// Reads one JSON object per line, or a list of objects.
+/// Reads one JSON object per line, a list of objects, or one object that has such a list.
 pub(super) fn json(
     file: &Path,
     preset: Option<&'static Preset>,
@@ -145,10 +145,56 @@ pub(super) fn json(
             only: &[],
         };
         json::walk(file, json::open(file)?, walk, take)?;
+    } else if let Some((name, rows)) = list_within(file, preset, columns)? {
+        for (at, row) in rows.iter().enumerate() {
+            take(Node::new(file, format!("{name}[{at}]"), row))?;
+        }
     } else {
         json::lines(file, &mut take)?;
     }
     Table { file, records }.read(preset, columns)
+}
+
+/// The rows of a file that is one object, as an evaluator writes it that puts a summary beside them, and the field that
+/// has them. None for lines of objects, of which each is a row.
+fn list_within(
+    file: &Path,
+    preset: Option<&'static Preset>,
+    columns: &Columns,
+) -> Result<Option<(String, Vec<Value>)>, ReadError> {
+    // Behind the first of several lines begins another value, so that the file is no document.
+    let Ok(Value::Object(whole)) = json::value(file, json::open(file)?) else {
+        return Ok(None);
+    };
+    let scores = columns.metrics.values().map(|metric| &metric.column);
+    let mut named = columns.case.iter().chain(scores);
+    let is_row = named.any(|column| whole.contains_key(column.split('.').next().unwrap_or(column)));
+    if is_row || preset.is_some() {
+        return Ok(None);
+    }
+    let is_list = |value: &Value| {
+        let items = value.as_array().filter(|items| !items.is_empty());
+        items.is_some_and(|items| items.iter().all(Value::is_object))
+    };
+    let keys: Vec<String> = whole
+        .keys()
+        .map(|key| format!("`{}`", cut(key, 60)))
+        .collect();
+    let mut lists = whole.into_iter().filter(|(_, value)| is_list(value));
+    let help = "write the rows as a list of objects, or one object on each line";
+    let refuse = |found: String| Err(ReadError::new(file, "", found, help));
+    match (lists.next(), lists.next()) {
+        (Some((name, Value::Array(rows))), None) => Ok(Some((name, rows))),
+        (Some((first, _)), Some((second, _))) => refuse(format!(
+            "the file is one object with several lists of objects, among them `{}` and `{}`",
+            cut(&first, 60),
+            cut(&second, 60)
+        )),
+        _ => refuse(format!(
+            "the file is one object without a list of objects; it has {}",
+            keys.join(", ")
+        )),
+    }
 }
 
 /// One field of a record.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::super::LAST_USER_TURN;
 use super::json::{JsonType, MemberSpan, elements, members};
 use crate::config::{RecordUnits, unit_type};
 
@@ -512,7 +513,7 @@ impl<'t> UnitSearch<'t> {
 pub(super) fn type_of_message(role: &str, is_last_user: bool) -> String {
     match role {
         "system" | "developer" => "system".to_owned(),
-        "user" if is_last_user => "last_user_turn".to_owned(),
+        "user" if is_last_user => LAST_USER_TURN.to_owned(),
         role => format!("{}_turn", unit_type(role)),
     }
 }

@@ -8,6 +8,7 @@ mod tests;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use crate::label::Label;
 use canonical::{KeyOrder, canonical};
 use find::{FieldProblem, FoundUnits};
 use json::{JsonType, MemberSpan};
-use kelvin_base::digest::Digest;
+use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};
@@ -154,20 +155,29 @@ fn assemble(file: &CaseFile, records: &[RawRow], settings: &EvidenceSettings) ->
     let mut all = ReadRecords::default();
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     let has_ids = read.iter().any(|record| record.id.is_some());
+    let by_content = match has_ids {
+        true => Vec::new(),
+        false => names_by_content(&read, &settings.governing_types),
+    };
+    let mut by_content = by_content.into_iter();
     let unlabelled = no_label(file, &read, rules);
-    let mut census = Census::default();
+    let mut census = Census {
+        has_ids,
+        ..Census::default()
+    };
     let mut problems: LineProblems = Vec::new();
-    for (number, record) in (1..).zip(read) {
+    for record in read {
         let line = record.line;
+        let by_content = by_content.next();
         let broken = !record.problems.is_empty();
         problems.extend(record.problems.into_iter().map(|problem| (line, problem)));
         if broken {
             continue;
         }
-        let name = match (&record.id, has_ids) {
+        let name = match (&record.id, by_content) {
             (Some(id), _) => name_of(id),
-            (None, false) => format!("case-{number:04}"),
-            (None, true) => {
+            (None, Some(name)) => name,
+            (None, None) => {
                 problems.push((line, no_id(rules, &record.keys)));
                 continue;
             }
@@ -218,6 +228,60 @@ fn name_of(id: &str) -> String {
     }
 }
 
+/// The names of records without an id, made of what a record says and not of its place in the file: a record that is
+/// inserted, removed or moved must not give its neighbors the names of others. What governs is what a case is about, so
+/// that it keeps its name where another field is added or edited. Where several records have that in common, the whole
+/// record tells them apart.
+fn names_by_content(read: &[ReadRecord], governing: &[String]) -> Vec<String> {
+    let governs: Vec<Digest> = read
+        .iter()
+        .map(|record| governs(record, governing))
+        .collect();
+    let mut alike: BTreeMap<Digest, usize> = BTreeMap::new();
+    for content in &governs {
+        *alike.entry(*content).or_default() += 1;
+    }
+    let mut taken: BTreeMap<Digest, usize> = BTreeMap::new();
+    let named = read.iter().zip(governs).map(|(record, governs)| {
+        let content = match alike[&governs] {
+            1 => governs,
+            _ => whole(record),
+        };
+        let name = format!("case-{}", content.short(12));
+        let number = taken.entry(content).or_default();
+        *number += 1;
+        match *number {
+            1 => name,
+            number => format!("{name}-{number}"),
+        }
+    });
+    named.collect()
+}
+
+/// The digest of the units of a record that govern its decision; of the whole record if it has none.
+fn governs(record: &ReadRecord, governing: &[String]) -> Digest {
+    let units = record.found.units.iter();
+    let mut units: Vec<(&str, &str)> = units
+        .filter(|unit| governing.contains(&unit.unit_type))
+        .map(|unit| (&*unit.unit_type, &*unit.text))
+        .collect();
+    if units.is_empty() {
+        return whole(record);
+    }
+    // The columns of a table may change places.
+    units.sort_by_key(|(unit_type, _)| *unit_type);
+    let fields = Fields::of("record");
+    let fields = units.into_iter().fold(fields, |fields, (unit_type, text)| {
+        fields.field(unit_type, text)
+    });
+    fields.digest()
+}
+
+/// The digest of everything that the pipeline gets of a record.
+fn whole(record: &ReadRecord) -> Digest {
+    Digest::of(canonical(&record.document, KeyOrder::Sorted).as_bytes())
+}
+
 fn no_id(rules: &RecordSettings, keys: &[String]) -> FieldProblem {
     let id = rules.id.as_deref().unwrap_or(DEFAULT_ID);
     FieldProblem {
@@ -225,7 +289,8 @@ fn no_id(rules: &RecordSettings, keys: &[String]) -> FieldProblem {
             "the record has no `{id}`, which other records have; it has {}",
             listed(keys.iter().map(String::as_str))
         ),
-        help: "give every record an id, or take it out of all: then they are numbered".to_owned(),
+        help: "give every record an id, or take it out of all: then they are named by their texts"
+            .to_owned(),
     }
 }
 
@@ -322,7 +387,8 @@ fn one_record(raw: &RawRow, rules: &RecordSettings, scorer: &dyn Scorer) -> Read
                 "the record has no `{id_key}`, which `records.id` names; it has {}",
                 listed(record.keys.iter().map(String::as_str))
             ),
-            help: "name a field that every record has, or leave `records.id` out: then the records are numbered"
+            help: "name a field that every record has, or leave `records.id` out: then the records are named by their \
+                   texts"
                 .to_owned(),
         }),
         None => {}
@@ -469,6 +535,8 @@ fn case_of(name: &str, file: &Arc<str>, line: usize, document: String, found: Fo
 #[derive(Default)]
 struct Census {
     records: usize,
+    /// Whether the records have ids.
+    has_ids: bool,
     /// The keys at the top level of the first record.
     keys: Vec<String>,
     /// How many units of each type there are, and in how many records.
@@ -601,6 +669,14 @@ impl Census {
         }
         if rules.units.is_empty() {
             text.push_str("; `records: {units: {...}}` declares others");
+        }
+        if !self.has_ids {
+            let id = rules.id.as_deref().unwrap_or(DEFAULT_ID);
+            let _ = write!(
+                text,
+                "; no record has an `{id}`, so that a case is named by its text, and an edited text is another case: \
+                 `records: {{id: FIELD}}` names a field"
+            );
         }
         Notice::new(Code::own("units"), text).minor()
     }

@@ -118,21 +118,66 @@ fn without_a_declaration_every_text_and_every_array_of_texts_at_the_top_is_taken
     insta::assert_snapshot!(corpus.remarks[0].text, @"cases.jsonl: 2 record(s); units: `passages` (2, elements of arrays in 1), `policy` (2); given to the pipeline and never changed: `meta` (an object), `score` (a number); `records: {units: {...}}` declares others");
 }
 
+/// The names of the cases of a file, in the order of its records.
+fn names(records: &[&str]) -> Vec<String> {
+    let settings = settings("cases.jsonl", &["policy"], &[]);
+    let corpus = corpus(&(records.join("\n") + "\n"), &settings);
+    let mut named: Vec<(usize, String)> = corpus
+        .cases
+        .iter()
+        .map(|case| (case.units[0].line, case.name.to_string()))
+        .collect();
+    named.sort();
+    named.into_iter().map(|(_, name)| name).collect()
+}
+
+#[test]
+fn a_record_without_an_id_keeps_its_name_wherever_it_stands_and_whatever_else_it_says() {
+    let plain = [
+        r#"{"policy": "Approve.", "expected": "yes"}"#,
+        r#"{"policy": "Deny.", "expected": "no"}"#,
+    ];
+    let [approve, deny] = names(&plain).try_into().expect("two names");
+    assert!(
+        approve.starts_with("case-") && approve.len() == 17,
+        "{approve}"
+    );
+    let moved = [
+        r#"{"policy": "Ask."}"#,
+        r#"{"expected": "yes", "policy": "Deny."}"#,
+        r#"{"policy": "Approve.", "source": "web"}"#,
+    ];
+    assert_eq!(names(&moved)[1..], [deny, approve.clone()]);
+
+    // What governs is the same, so that the rest tells the two apart; and two that are the same in all are counted.
+    let alike = names(&[
+        r#"{"policy": "Approve.", "tenant": "a"}"#,
+        r#"{"policy": "Approve.", "tenant": "b"}"#,
+        r#"{"tenant": "b", "policy": "Approve."}"#,
+    ]);
+    assert_ne!(alike[0], alike[1]);
+    assert_ne!(alike[0], approve);
+    assert_eq!(alike[2], format!("{}-2", alike[1]));
+}
+
 #[test]
 fn an_array_and_a_table_are_read_like_lines() {
     let pretty =
         "[\n  {\n    \"policy\": \"Approve.\",\n    \"n\": 1\n  },\n  {\"policy\": \"Deny.\"}\n]\n";
     let of_array = settings("cases.json", &["policy"], &[]);
     let corpus_of_array = corpus(pretty, &of_array);
-    let names: Vec<(&str, usize)> = corpus_of_array
+    let mut inputs: Vec<(usize, String)> = corpus_of_array
         .cases
         .iter()
-        .map(|case| (&*case.name, case.units[0].line))
+        .map(|case| (case.units[0].line, case.input().to_string()))
         .collect();
-    assert_eq!(names, [("case-0001", 2), ("case-0002", 6)]);
+    inputs.sort();
     assert_eq!(
-        corpus_of_array.cases[0].input(),
-        "{\"policy\": \"Approve.\", \"n\": 1}\n"
+        inputs,
+        [
+            (2, "{\"policy\": \"Approve.\", \"n\": 1}\n".to_owned()),
+            (6, "{\"policy\": \"Deny.\"}\n".to_owned())
+        ]
     );
 
     let table = "\u{feff}id,policy,expected\r\nb,\"Approve,\r\nif \"\"x\"\".\",1\r\na,Deny.,\r\n";
@@ -381,7 +426,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_to_do() {
     c.jsonl:2: the id `1` is that of line 1 too, or differs in upper and lower case only
     give every record an id of its own; `records: {id: FIELD}` names another field
     c.jsonl:2: the record has no `id`, which other records have; it has `policy`
-    give every record an id, or take it out of all: then they are numbered
+    give every record an id, or take it out of all: then they are named by their texts
     c.jsonl:1: not a record: the key "policy" stands in the object twice
     a record is an object such as `{"id": "a", "policy": "..."}`, each key once
     c.jsonl:1: the text at `policy` has half of a surrogate pair, such as `\ud83d` alone

@@ -144,10 +144,11 @@ pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most
 const HEADINGS: &str =
     "| metric | base | head | change | n | verdict |\n| --- | ---: | ---: | ---: | ---: | --- |\n";
 
-/// Whether both sides have the same value and there is no remark about it.
+/// Whether both sides have the same value and there is no remark about it; or no value, if the metric is only shown.
 fn has_stayed(metric: &MetricVerdict) -> bool {
-    let is_fine = metric.verdict.is_fine() || metric.policy != Attention::Gate;
-    is_fine && metric.base.is_some() && metric.base == metric.head
+    let is_shown_only = metric.policy != Attention::Gate;
+    let is_fine = is_shown_only || metric.verdict.is_fine();
+    is_fine && metric.base == metric.head && (is_shown_only || metric.base.is_some())
 }
 
 fn metric_row(
