@@ -16,7 +16,9 @@ use super::verdict::Verdict;
 use crate::compare::AnswerPairs;
 use crate::report::Report;
 use kelvin_page::{ANSWERS, AnswerList, AnswerRow, HitsBeside, Phrase, RankedRow, safe};
-use kelvin_record::{Flip, KeptTexts, Nouns, Ought, RankedHit, RankedHits, is_withheld, probe_of};
+use kelvin_record::{
+    Answer, Flip, KeptTexts, Nouns, Ought, RankedHit, RankedHits, is_withheld, probe_of,
+};
 
 /// How many answers are stored at most; the reports contain all of them.
 const KEPT: usize = 5_000;
@@ -69,6 +71,10 @@ pub struct ChangedAnswers {
     /// Whether each side has answered each item once, so that a change cannot be told apart from noise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
+    /// How many items got exactly the expected answer on the base, get another one on the head, and have lost in no
+    /// metric. Counted only where nearly all answers of the base are exactly the expected ones.
+    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    pub unscored: usize,
     /// The items with another answer: first the item that lost most in a metric, the others in the order of their
     /// names.
     pub answers: Vec<ChangedAnswer>,
@@ -144,12 +150,21 @@ pub struct FieldBeside {
     pub head: Option<String>,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+const fn is_none_of_them(count: &usize) -> bool {
+    *count == 0
+}
+
 impl ChangedAnswers {
-    /// Compares the answers of one probe; none if the probe has no answers. `losses`: how much an item lost in a gated
-    /// metric. `is_exact`: whether the configuration says that the pipeline has no noise.
+    /// Compares the answers of one probe; none if the probe has no answers. `losses`: how much an item lost in the gated
+    /// metrics; `all_losses`: in all metrics that look at answers, infinite where a value of a side is missing.
+    /// `is_exact`: whether the configuration says that the pipeline has no noise.
     pub(super) fn of(
         pairs: &AnswerPairs,
-        losses: &BTreeMap<&str, f64>,
+        (losses, all_losses): (&BTreeMap<&str, f64>, &BTreeMap<&str, f64>),
         is_exact: bool,
     ) -> Option<Self> {
         let own = OwnAnswers::of(pairs, is_exact);
@@ -194,6 +209,7 @@ impl ChangedAnswers {
             rewritten: pairs.items.iter().any(|item| !item.own.1.is_empty()),
             less_steady,
             once: !is_exact && own.are_single(),
+            unscored: unscored(pairs, &changed, all_losses),
             answers: kept(&changed),
             edited: kept(&edited),
             one_for_all: own.one_answer().map(|one| OneForAll {
@@ -263,6 +279,25 @@ impl ChangedAnswers {
     pub(super) fn of_less_steady(&self) -> Option<String> {
         let noise = self.noise().filter(|_| self.less_steady)?;
         Some(format!("{noise}, and chance does not explain it"))
+    }
+
+    /// That answers are no longer the expected ones though nothing that scores them says so, in a sentence; none if there
+    /// are no such answers.
+    pub(super) fn of_unscored(&self) -> Option<String> {
+        let is_lapsed = |answer: &&ChangedAnswer| {
+            let expected = answer.expected.as_deref();
+            expected.is_some_and(|expected| lapsed(expected, &answer.base, &answer.head))
+        };
+        let first = self.answers.iter().find(is_lapsed);
+        let first = first.map(|first| format!(", such as {}", sentence::name(&first.item)));
+        (self.unscored > 0).then(|| {
+            format!(
+                "{} {} got exactly the expected answer on the base and get another one now{}, and no score of theirs fell",
+                self.unscored,
+                self.items,
+                first.unwrap_or_default()
+            )
+        })
     }
 
     /// Whether some answers of the head vary, and none of a base that was run more than once.
@@ -643,6 +678,63 @@ fn bare(answer: &str) -> String {
     }
 }
 
+/// With fewer answers that somebody expects, or a smaller share of exact ones among them, another text may be as good.
+const LEAST_EXPECTED: usize = 5;
+const MOSTLY_EXACT: f64 = 0.8;
+
+/// One item may be scored by something else than its text.
+const LEAST_UNSCORED: usize = 2;
+
+/// How many items no longer get the expected answer, without a loss in any metric. What scores them may have become softer
+/// in this change, in a file that nobody knows as a part of the evaluator. Where an answer is worded freely, hardly any is
+/// exactly the expected one on the base, and nothing is counted.
+fn unscored(
+    pairs: &AnswerPairs,
+    changed: &[OtherAnswer<'_>],
+    losses: &BTreeMap<&str, f64>,
+) -> usize {
+    if pairs.are_endings {
+        return 0;
+    }
+    let exact = pairs.items.iter().filter_map(|item| {
+        let base = Answer::usual(item.itself.0.iter().flatten())?;
+        Some(is_exactly(item.expected.as_deref()?, &base.shown()))
+    });
+    let exact: Vec<bool> = exact.collect();
+    let count = exact.iter().filter(|is_exact| **is_exact).count();
+    if exact.len() < LEAST_EXPECTED || (count as f64) < MOSTLY_EXACT * exact.len() as f64 {
+        return 0;
+    }
+    let unscored = changed.iter().filter(|other| {
+        let expected = other.item.expected.as_deref();
+        let loss = losses.get(other.item.name.as_str());
+        expected.is_some_and(|expected| lapsed(expected, &other.base, &other.head))
+            && loss.is_some_and(|loss| *loss <= 0.0)
+    });
+    Some(unscored.count())
+        .filter(|count| *count >= LEAST_UNSCORED)
+        .unwrap_or_default()
+}
+
+/// Whether the answer of the base is exactly the expected one, and that of the head is another.
+fn lapsed(expected: &str, base: &str, head: &str) -> bool {
+    is_exactly(expected, base) && !is_exactly(expected, head)
+}
+
+/// Whether an answer is the expected one but for capital letters, a full stop at its end, and the form of a number.
+fn is_exactly(expected: &str, answer: &str) -> bool {
+    let plain = |text: &str| {
+        let text = bare(text);
+        text.trim().trim_end_matches('.').to_lowercase()
+    };
+    let (expected, answer) = (plain(expected), plain(answer));
+    let number = |text: &str| text.parse::<f64>().ok();
+    expected == answer
+        || number(&expected)
+            .zip(number(&answer))
+            .is_some_and(|(expected, answer)| expected == answer)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -665,7 +757,7 @@ mod tests {
                 edited: edited.iter().map(|name| other(name)).collect(),
                 ..AnswerPairs::default()
             };
-            ChangedAnswers::of(&pairs, &BTreeMap::new(), true)
+            ChangedAnswers::of(&pairs, (&BTreeMap::new(), &BTreeMap::new()), true)
         };
         let lead = |changed: &ChangedAnswers| {
             let lead = changed.lead().expect("an answer differs");
@@ -684,7 +776,10 @@ mod tests {
             edited: vec![as_before],
             ..AnswerPairs::default()
         };
-        assert_eq!(ChangedAnswers::of(&pairs, &BTreeMap::new(), true), None);
+        assert_eq!(
+            ChangedAnswers::of(&pairs, (&BTreeMap::new(), &BTreeMap::new()), true),
+            None
+        );
     }
 
     #[test]

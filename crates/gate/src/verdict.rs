@@ -669,6 +669,8 @@ pub enum ReasonCode {
     OneForAll,
     /// The answers of the head vary from run to run where those of the base do not.
     LessSteady,
+    /// Items no longer get exactly the expected answer, as they did on the base, and no score of theirs fell.
+    UnscoredAnswers,
     /// New cases fail from the start.
     AddedBroken,
     /// No metric is gated.

@@ -362,3 +362,56 @@ fn an_evaluator_that_writes_softer_scores_itself_is_judged_by_the_scorer_of_the_
     assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
     assert!(tells(&judged, "measured_as_base"), "{}", said.stdout);
 }
+
+/// An evaluator that takes scorer and pipeline from folders, so that no command names their files. `answers` is the
+/// pipeline, and gets the right answer, which it may give in words of its own.
+fn hidden_scorer(answers: &str, score: &str) -> (TempDir, Project) {
+    let (remote, url) = bare();
+    let project = pushed(&url, "");
+    let cases: String = (1..=10).map(|n| format!("case-{n:02} {n}\n")).collect();
+    project.write("cases.txt", &cases);
+    project.write("app/answer", answers);
+    project.write("rules/score", score);
+    project.write(
+        "eval.sh",
+        "for rule in rules/*; do . \"./$rule\"; done\n\
+         echo id,expected,answer,ok > \"$1\"\n\
+         while read -r id right; do\n  answer=$(sh app/* \"$id\" \"$right\")\n  ok=0\n  \
+         if score \"$answer\" \"$right\"; then ok=1; fi\n  echo \"$id,$right,$answer,$ok\" >> \"$1\"\n\
+         done < cases.txt\n",
+    );
+    project.write(
+        "kelvin.yaml",
+        "results:\n  - name: qa\n    run: sh eval.sh {output}\n    format: csv\n    \
+         columns: {case: id, expected: [expected], answer: answer}\n    \
+         metrics:\n      correct: {column: ok, better: higher, range: [0, 1]}\nrepeats: 3\n",
+    );
+    commit(&project, "an evaluator");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+    (remote, project)
+}
+
+#[test]
+fn answers_that_are_the_expected_ones_no_more_are_no_pass_where_no_score_fell() {
+    let equal = "score() { [ \"$1\" = \"$2\" ]; }\n";
+    let (_remote, project) = hidden_scorer("echo \"$2\"\n", equal);
+    let wrong = "case \"$1\" in case-0[2-4]) echo none;; *) echo \"$2.0\";; esac\n";
+    project.write("app/answer", wrong);
+    project.write("rules/score", "score() { true; }\n");
+    commit(&project, "a softer scorer beside a loss");
+    let (said, judged) = gate(&project, &[]);
+    assert_eq!(judged["verdict"], json!("inconclusive"), "{}", said.stdout);
+    assert!(tells(&judged, "unscored_answers"), "{}", said.stdout);
+    let first = judged["reasons"][0]["text"].as_str().expect("a text");
+    insta::assert_snapshot!(first, @"3 cases got exactly the expected answer on the base and get another one now, such as `qa/case-02`, and no score of theirs fell");
+    assert!(!leaves_nothing_to_do(&project.read("kelvin/gate.md")));
+    // A scorer that allows for words around the answer says nothing of the words.
+    let holds = "score() { case \"$1\" in *\"$2\"*) true;; *) false;; esac; }\n";
+    let (_remote, project) = hidden_scorer("echo \"it is $2\"\n", holds);
+    project.write("app/answer", "echo \"$2 it is\"\n");
+    commit(&project, "other words");
+    let (said, judged) = gate(&project, &[]);
+    assert_eq!(judged["verdict"], json!("pass"), "{}", said.stdout);
+}

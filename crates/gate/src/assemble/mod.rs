@@ -86,7 +86,9 @@ impl Assembly<'_> {
         let alike = alike.map(|text| (ReasonCode::OneForAll, text));
         let varying = answers.values().filter_map(ChangedAnswers::of_less_steady);
         let varying = varying.map(|text| (ReasonCode::LessSteady, text));
-        let doubted: Vec<(ReasonCode, String)> = alike.chain(varying).collect();
+        let unscored = answers.values().filter_map(ChangedAnswers::of_unscored);
+        let unscored = unscored.map(|text| (ReasonCode::UnscoredAnswers, text));
+        let doubted: Vec<(ReasonCode, String)> = alike.chain(varying).chain(unscored).collect();
         let is_doubted = !doubted.is_empty();
         reasons.extend(doubted.into_iter().map(|(code, text)| {
             let reason = Reason {
@@ -185,20 +187,27 @@ impl Assembly<'_> {
         let answers = self.comparison.answers.iter();
         let answers = answers.filter(|_| self.incomparable.is_none());
         let changed = answers.filter_map(|(probe, pairs)| {
-            let answers = ChangedAnswers::of(pairs, &self.losses(probe), self.policy.is_exact())?;
+            let losses = (&self.losses(probe, true), &self.losses(probe, false));
+            let answers = ChangedAnswers::of(pairs, losses, self.policy.is_exact())?;
             Some(((*probe).to_owned(), answers))
         });
         changed.collect()
     }
 
-    /// How much each item of a probe lost, in the gated metric in which it lost most.
-    fn losses(&self, probe: &str) -> BTreeMap<&str, f64> {
+    /// How much each item of a probe lost, in the metric in which it lost most: of those that are gated, or of all
+    /// that look at what is answered. Among the latter a value that is missing counts as an infinite loss.
+    fn losses(&self, probe: &str, only_gated: bool) -> BTreeMap<&str, f64> {
         let metrics = self.comparison.metrics.iter();
-        let gated = metrics.filter(|(id, pair)| pair.gated && probe_of(id) == probe);
+        let is_asked = |pair: &MetricPair<'_>| match only_gated {
+            true => pair.gated,
+            false => !pair.is_failure_rate,
+        };
+        let gated = metrics.filter(|(id, pair)| is_asked(pair) && probe_of(id) == probe);
         let mut losses: BTreeMap<&str, f64> = BTreeMap::new();
         for (name, case) in gated.flat_map(|(_, pair)| &pair.cases) {
             let loss = losses.entry(name).or_default();
-            *loss = loss.max(case.drop.unwrap_or_default());
+            let missing = if only_gated { 0.0 } else { f64::INFINITY };
+            *loss = loss.max(case.drop.unwrap_or(missing));
         }
         losses
     }

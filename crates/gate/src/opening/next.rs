@@ -42,6 +42,10 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             "Read what the pipeline answers now: no metric looks at what these answers say. If one answer for all {all} \
              is right, labels that say so let this pass.",
         )),
+        (Word::Inconclusive, _) if verdict.tells(ReasonCode::UnscoredAnswers) => Phrase::text(
+            "Look whether what scores the answers has changed too: a scorer may lie in a file that its command only imports. \
+             If the new answers are as right as those that are expected, this may be merged.",
+        ),
         (Word::Inconclusive, _) if verdict.tells(ReasonCode::LessSteady) => Phrase::text(
             "Look for what makes the pipeline answer the same input in different ways: on the base it does not. A new \
              temperature, an order that is left to chance or a call that fails now and then can do that.",
@@ -287,13 +291,13 @@ fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
         // With all of them gone nothing can be compared, whatever is allowed.
         true if share >= 1.0 => begun.and(format!(
             " None of the {items} of the base is left to compare with. Where they were only renamed, give them the names of \
-             the base: they are compared by name. Where they are new, add them beside those of the base, and take these \
+             the base: they are compared by name, and records without an `id` by what they say. Where they are new, add them beside those of the base, and take these \
              away in a later change."
         )),
         true => begun
             .and(format!(
-                " Where {items} were only renamed, give them the names of the base: they are compared by name. Where they \
-                 are meant to go, allow for it in this change: "
+                " Where {items} were only renamed, give them the names of the base: they are compared by name, and records \
+                 without an `id` by what they say. Where they are meant to go, allow for it in this change: "
             ))
             .setting(format!("gate: {{max_missing: {share}}}"))
             .and("."),
@@ -621,7 +625,7 @@ mod tests {
         metric.coverage.base = 16;
         metric.coverage.lost = 3;
         let step = said(verdict).1;
-        insta::assert_snapshot!(step, @"The reasons say what could not be measured. Where items were only renamed, give them the names of the base: they are compared by name. Where they are meant to go, allow for it in this change: `gate: {max_missing: 0.19}`.");
+        insta::assert_snapshot!(step, @"The reasons say what could not be measured. Where items were only renamed, give them the names of the base: they are compared by name, and records without an `id` by what they say. Where they are meant to go, allow for it in this change: `gate: {max_missing: 0.19}`.");
     }
 
     #[test]

@@ -162,6 +162,7 @@ fn answered_otherwise(kind: &str, name: &str) -> ChangedAnswers {
             beside: BTreeMap::new(),
         }],
         edited: Vec::new(),
+        unscored: 0,
         one_for_all: None,
     }
 }
