@@ -106,7 +106,7 @@ def walk(place, edges, begin):
 def short(here):
     """A function by the name that stands in its file, with its type where it has one."""
     here = re.sub(r"^<(\S+) as (\S+)>", r"\1", re.sub(r"<impl \S+ for ([^>]+)>", r"\1", here))
-    return "::".join(here.split("::")[-2:])
+    return "::".join(here.split("::")[-2:]).replace(">::", "::")
 
 
 def main():
