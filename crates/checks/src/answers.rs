@@ -12,6 +12,7 @@ pub(super) fn section_answers(section: &ChecksSection) -> SectionAnswers<'_> {
     let items = section.items.iter();
     SectionAnswers {
         are_endings: true,
+        are_scored_outside: false,
         types: Vec::new(),
         items: items.map(|(id, one)| (id.as_str(), item(one))).collect(),
     }

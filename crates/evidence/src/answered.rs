@@ -27,6 +27,7 @@ pub(super) fn section_answers(section: &EvidenceSection) -> Option<SectionAnswer
     let items = section.items.iter();
     Some(SectionAnswers {
         are_endings: false,
+        are_scored_outside: false,
         types: types.map(|name| (name.as_str(), metric_of(name))).collect(),
         items: items
             .map(|(name, case)| (name.as_str(), item(section, case, &*scorer)))

@@ -10,8 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::changes::CaseChange;
+use super::differences::is_zero;
 use super::governing::{OtherAnswer, OwnAnswers};
 use super::sentence;
+use super::unscored;
 use super::verdict::Verdict;
 use crate::compare::AnswerPairs;
 use crate::report::Report;
@@ -72,8 +74,9 @@ pub struct ChangedAnswers {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
     /// How many items got exactly the expected answer on the base, get another one on the head, and have lost in no
-    /// metric. Counted only where nearly all answers of the base are exactly the expected ones.
-    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    /// metric. Counted only where a program of the user scores the answers, and nearly all of the base are exactly the
+    /// expected ones.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub unscored: usize,
     /// The items with another answer: first the item that lost most in a metric, the others in the order of their
     /// names.
@@ -150,14 +153,6 @@ pub struct FieldBeside {
     pub head: Option<String>,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands over a reference"
-)]
-const fn is_none_of_them(count: &usize) -> bool {
-    *count == 0
-}
-
 impl ChangedAnswers {
     /// Compares the answers of one probe; none if the probe has no answers. `losses`: how much an item lost in the gated
     /// metrics; `all_losses`: in all metrics that look at answers, infinite where a value of a side is missing.
@@ -209,7 +204,7 @@ impl ChangedAnswers {
             rewritten: pairs.items.iter().any(|item| !item.own.1.is_empty()),
             less_steady,
             once: !is_exact && own.are_single(),
-            unscored: unscored(pairs, &changed, all_losses),
+            unscored: unscored::count(pairs, &changed, all_losses),
             answers: kept(&changed),
             edited: kept(&edited),
             one_for_all: own.one_answer().map(|one| OneForAll {
@@ -286,7 +281,8 @@ impl ChangedAnswers {
     pub(super) fn of_unscored(&self) -> Option<String> {
         let is_lapsed = |answer: &&ChangedAnswer| {
             let expected = answer.expected.as_deref();
-            expected.is_some_and(|expected| lapsed(expected, &answer.base, &answer.head))
+            expected
+                .is_some_and(|expected| unscored::is_lapsed(expected, &answer.base, &answer.head))
         };
         let first = self.answers.iter().find(is_lapsed);
         let first = first.map(|first| format!(", such as {}", sentence::name(&first.item)));
@@ -669,70 +665,13 @@ pub fn from_difference(base: &str, head: &str, columns: usize) -> (String, Strin
 }
 
 /// An answer as a text for people: a string without its quotation marks, any other value as JSON.
-fn bare(answer: &str) -> String {
+pub(super) fn bare(answer: &str) -> String {
     match serde_json::from_str(answer) {
         Ok(serde_json::Value::String(text)) if !text.trim().is_empty() => safe::line(&text),
         // An empty text would leave a gap in a sentence.
         _ if answer.trim().is_empty() => "\"\"".to_owned(),
         _ => safe::line(answer),
     }
-}
-
-/// With fewer answers that somebody expects, or a smaller share of exact ones among them, another text may be as good.
-const LEAST_EXPECTED: usize = 5;
-const MOSTLY_EXACT: f64 = 0.8;
-
-/// One item may be scored by something else than its text.
-const LEAST_UNSCORED: usize = 2;
-
-/// How many items no longer get the expected answer, without a loss in any metric. What scores them may have become softer
-/// in this change, in a file that nobody knows as a part of the evaluator. Where an answer is worded freely, hardly any is
-/// exactly the expected one on the base, and nothing is counted.
-fn unscored(
-    pairs: &AnswerPairs,
-    changed: &[OtherAnswer<'_>],
-    losses: &BTreeMap<&str, f64>,
-) -> usize {
-    if pairs.are_endings {
-        return 0;
-    }
-    let exact = pairs.items.iter().filter_map(|item| {
-        let base = Answer::usual(item.itself.0.iter().flatten())?;
-        Some(is_exactly(item.expected.as_deref()?, &base.shown()))
-    });
-    let exact: Vec<bool> = exact.collect();
-    let count = exact.iter().filter(|is_exact| **is_exact).count();
-    if exact.len() < LEAST_EXPECTED || (count as f64) < MOSTLY_EXACT * exact.len() as f64 {
-        return 0;
-    }
-    let unscored = changed.iter().filter(|other| {
-        let expected = other.item.expected.as_deref();
-        let loss = losses.get(other.item.name.as_str());
-        expected.is_some_and(|expected| lapsed(expected, &other.base, &other.head))
-            && loss.is_some_and(|loss| *loss <= 0.0)
-    });
-    Some(unscored.count())
-        .filter(|count| *count >= LEAST_UNSCORED)
-        .unwrap_or_default()
-}
-
-/// Whether the answer of the base is exactly the expected one, and that of the head is another.
-fn lapsed(expected: &str, base: &str, head: &str) -> bool {
-    is_exactly(expected, base) && !is_exactly(expected, head)
-}
-
-/// Whether an answer is the expected one but for capital letters, a full stop at its end, and the form of a number.
-fn is_exactly(expected: &str, answer: &str) -> bool {
-    let plain = |text: &str| {
-        let text = bare(text);
-        text.trim().trim_end_matches('.').to_lowercase()
-    };
-    let (expected, answer) = (plain(expected), plain(answer));
-    let number = |text: &str| text.parse::<f64>().ok();
-    expected == answer
-        || number(&expected)
-            .zip(number(&answer))
-            .is_some_and(|(expected, answer)| expected == answer)
 }
 
 #[cfg(test)]

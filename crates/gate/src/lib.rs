@@ -30,6 +30,7 @@ pub mod reproduce;
 mod sentence;
 mod subject;
 mod unpaired;
+mod unscored;
 pub mod verdict;
 
 #[cfg(test)]

@@ -159,6 +159,7 @@ pub(super) fn answered(section: &GradingSection) -> SectionAnswers<'_> {
     });
     SectionAnswers {
         are_endings: false,
+        are_scored_outside: false,
         types: Vec::new(),
         items: items.collect(),
     }

@@ -15,6 +15,8 @@ use kelvin_base::digest::Digest;
 pub struct SectionAnswers<'a> {
     /// Whether the texts say how an item ended, such as which of its conditions hold, and not what was answered.
     pub are_endings: bool,
+    /// Whether a program of the user scores the answers, so that nobody here knows what it looks at.
+    pub are_scored_outside: bool,
     /// The declared types of evidence, each with its gated metric; empty if no evidence is exchanged.
     pub types: Vec<(&'a str, String)>,
     /// The items by name.

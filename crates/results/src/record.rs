@@ -300,6 +300,7 @@ pub(super) fn answered(section: &ResultsSection) -> SectionAnswers<'_> {
     });
     SectionAnswers {
         are_endings: false,
+        are_scored_outside: true,
         types: Vec::new(),
         items: items.collect(),
     }

@@ -18,6 +18,7 @@ pub(super) fn section_answers(section: &RetrievalSection) -> SectionAnswers<'_> 
     let items = section.items.iter();
     SectionAnswers {
         are_endings: false,
+        are_scored_outside: false,
         types: Vec::new(),
         items: items
             .map(|(id, query)| (id.as_str(), item(query)))

@@ -14,6 +14,8 @@ pub struct AnswerPairs {
     pub nouns: Nouns,
     /// Whether the texts say how an item ended, and not what was answered.
     pub are_endings: bool,
+    /// Whether a program of the user scores the answers, on either side.
+    pub are_scored_outside: bool,
     /// The types of evidence that both sides declare, each with its gated metric.
     pub types: Vec<(String, String)>,
     /// The items whose input is the same on both sides, by name.
@@ -118,6 +120,7 @@ impl AnswerSides<'_, '_> {
         AnswerPairs {
             nouns: nouns.unwrap_or_default(),
             are_endings: after.are_endings,
+            are_scored_outside: before.are_scored_outside || after.are_scored_outside,
             types,
             items,
             edited,
