@@ -55,6 +55,8 @@ fn lines(project: &Project, program: &str, arguments: &[&str]) -> Vec<String> {
         .args(arguments)
         .current_dir(project.root())
         .env("HOME", project.root())
+        // Elvish leaves a folder with the log of its daemon behind.
+        .env("TMPDIR", project.root())
         .env_remove("XDG_CONFIG_HOME")
         .output()
         .expect("the shell starts");

@@ -18,9 +18,7 @@ use super::verdict::Verdict;
 use crate::compare::AnswerPairs;
 use crate::report::Report;
 use kelvin_page::{ANSWERS, AnswerList, AnswerRow, HitsBeside, Phrase, RankedRow, safe};
-use kelvin_record::{
-    Answer, Flip, KeptTexts, Nouns, Ought, RankedHit, RankedHits, is_withheld, probe_of,
-};
+use kelvin_record::{Flip, KeptTexts, Nouns, Ought, RankedHit, RankedHits, is_withheld, probe_of};
 
 /// How many answers are stored at most; the reports contain all of them.
 const KEPT: usize = 5_000;
