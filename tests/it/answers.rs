@@ -95,6 +95,38 @@ fn labels_that_are_exchanged_are_told_first_although_no_figure_moves() {
     }
 }
 
+/// A tagger of tickets, which gives several tags or none.
+#[test]
+fn a_tagger_that_loses_one_of_its_tags_is_shown_the_lists_and_their_order_is_none_of_its_changes() {
+    let tagger = |tags: &str| {
+        let script = classifier("BUG", "[]").replace(r#""%s""#, "%s");
+        script.replace("BUG", tags)
+    };
+    let project = tickets(&tagger(r#"["app", "bug"]"#));
+    let said = project.kelvin(&["check"]).expect(2);
+    insta::assert_snapshot!(lines_with(&said.stderr, &["error"]), @"error: the first baseline, of case `t00`, has no usable decision: the decision in `decision` is a list of 2, which `scorer: set` compares, and not a string, number, boolean or null");
+    project.config("scorer: set\n");
+    let (said, judgement) = gate_after(&project, |project| {
+        project.write("pipeline.sh", &tagger(r#"["bug", "app"]"#));
+    });
+    assert_eq!(judgement["answers"]["evidence"]["other"], json!(0));
+    insta::assert_snapshot!(gate_of(&said)[0], @"Gate         pass");
+    let (said, _) = gate_after(&project, |project| {
+        project.write("pipeline.sh", &tagger(r#"["bug"]"#));
+    });
+    insta::assert_snapshot!(gate_of(&said)[..2].join("\n"), @r#"
+    Gate         pass, 4 of 8 cases are answered otherwise
+    ! `t00` is answered `["bug"]` instead of `["app", "bug"]` (and 3 more cases)
+    "#);
+    let (said, _) = gate_after(&project, |project| {
+        project.write("pipeline.sh", &tagger("[]"));
+    });
+    insta::assert_snapshot!(gate_of(&said)[..2].join("\n"), @"
+    Gate         regression, 4 of 8 cases are answered otherwise
+    ✗ `t07` now stays at `[]` in 3 of 3 rewrites with other facts, where it moved
+    ");
+}
+
 #[test]
 fn a_terminal_shows_ten_of_the_other_answers_or_all_of_them() {
     let project = tickets(&classifier("bug", "feature"));

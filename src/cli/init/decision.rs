@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use serde_json::{Map, Value};
 
+use super::request::Request;
 use super::steps::{Steps, settings};
 use super::trial::Look;
 use crate::cli::ask;
@@ -15,9 +16,11 @@ use kelvin_run::judge;
 /// Determines the decision field.
 pub(super) fn settle(steps: &mut Steps<'_>, look: Option<&Look>) -> anyhow::Result<()> {
     if steps.said.decision_field.is_some() {
+        steps.said.decides_lists = is_list(look, &steps.said);
         let config = steps.config()?;
         if let Some(look) = look
             && let Err(failure) = &look.outcome.result
+            && !steps.said.decides_lists
         {
             return Err(evidence::unusable_decision(&look.name, failure, &config)
                 .unwrap_or_else(|| look.failed()));
@@ -29,14 +32,31 @@ pub(super) fn settle(steps: &mut Steps<'_>, look: Option<&Look>) -> anyhow::Resu
         None => name(steps)?,
     };
     steps.said.decision_field = Some(field);
+    steps.said.decides_lists = is_list(look, &steps.said);
     Ok(())
+}
+
+/// Whether the decision is a list, as of a classifier that gives several labels.
+fn is_list(look: Option<&Look>, said: &Request) -> bool {
+    look.and_then(|look| look.decided(said))
+        .is_some_and(judge::is_list_of_scalars)
 }
 
 /// Asks for one of the fields of the output.
 fn pick(steps: &mut Steps<'_>, output: &Map<String, Value>) -> anyhow::Result<String> {
     let config = steps.config()?;
     let scorer = judge::chosen_scorer(&settings(&config).scorer);
-    let fields = Fields::of(output, &|value| scorer.accepts(value));
+    let mut fields = Fields::of(output, &|value| scorer.accepts(value));
+    if fields.usable.is_empty() {
+        // A list is asked about only where there is nothing else: most outputs have lists beside their decision, such as
+        // the sources of an answer.
+        fields = Fields::of(output, &|value| {
+            scorer.accepts(value).or_else(|reason| {
+                let is_list = judge::is_list_of_scalars(value);
+                is_list.then_some(()).ok_or(reason)
+            })
+        });
+    }
     if let Some(field) = fields.obvious() {
         let field = field.written();
         steps.print(&format!(
@@ -62,7 +82,7 @@ fn none_usable(fields: &Fields<'_>) -> anyhow::Error {
     };
     anyhow!(
         "no field of the output can be the decision: {found}\n  help: let the pipeline write its decision as a \
-         string, a number, a boolean or null"
+         string, a number, a boolean, null or a list of them"
     )
 }
 
@@ -104,8 +124,8 @@ pub(super) struct Field<'a> {
     value: &'a Value,
 }
 
-/// The fields of an output that can be the decision: every value that the scorer accepts, in objects at any depth. The
-/// items of lists are left out, because the list may differ from case to case.
+/// The fields of an output that can be the decision: every value that is accepted, in objects at any depth. The items of
+/// lists are left out, because the list may differ from case to case.
 #[derive(Debug, Default)]
 pub(super) struct Fields<'a> {
     /// The fields that can be the decision, in the order of their keys.
@@ -115,7 +135,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Finds the fields; `accepts` says whether the scorer accepts a value.
+    /// Finds the fields; `accepts` says whether a value can be a decision.
     pub(super) fn of(
         output: &'a Map<String, Value>,
         accepts: &dyn Fn(&Value) -> Result<(), String>,

@@ -19,6 +19,8 @@ pub(super) struct Request {
     pub(super) run: Option<String>,
     pub(super) cases: Option<String>,
     pub(super) decision_field: Option<String>,
+    /// Whether the decision is a list, which is compared as a set. No flag sets it, since a trial finds it out.
+    pub(super) decides_lists: bool,
     /// An empty list means that there is no answer yet.
     pub(super) governing_types: Vec<String>,
     /// The types of turns in the cases. No flag sets them, since they are read from the cases.

@@ -19,22 +19,22 @@ pub(super) fn configuration(said: &Request) -> String {
         PipelineKind::Decides => (
             "What `kelvin check` runs and measures.",
             decides(said),
-            OPTIONS,
+            [OPTIONS, if said.decides_lists { "" } else { SCORER }].concat(),
         ),
         PipelineKind::Searches => (
             "What `kelvin check` asks the search, and what it should find.",
             searches(said),
-            "",
+            String::new(),
         ),
         PipelineKind::Answers => (
             "What `kelvin check` asks the pipeline, and who grades its answers.",
             answers(said),
-            "",
+            String::new(),
         ),
         PipelineKind::Acts => (
             "What `kelvin check` lets the agent do, and what has to hold afterwards.",
             acts(said),
-            "",
+            String::new(),
         ),
     };
     format!(
@@ -146,11 +146,16 @@ fn decides(said: &Request) -> String {
          \n\
          # The key of the decision in the output; /a/b looks inside an object.\n\
          decision_field: {decision_field}\n\
-         \n\
+         {scorer}\n\
          # The types of the {which} that should govern the decision.\n\
          governing_types:{types}{kept}",
         run = run(said),
         decision_field = or(said.decision_field.as_ref(), "decision"),
+        scorer = match said.decides_lists {
+            true =>
+                "# Two lists are as far apart as the share of their entries that only one of them has.\nscorer: set\n",
+            false => "",
+        },
     )
 }
 
@@ -282,9 +287,6 @@ const OPTIONS: &str = "
 # More kinds of perturbation, e.g. swap_condition, numeric_magnitude, comparator_flip, drop.
 # perturbations: {enable: []}
 
-# How two decisions are compared: exact, set, or {ordinal: [low, medium, high]}.
-# scorer: exact
-
 # Replays of the baselines, to measure how much the pipeline varies by itself.
 # noise_floor: {enabled: false, replications: 10}
 
@@ -296,6 +298,12 @@ const OPTIONS: &str = "
 
 # When a failed invocation is tried again.
 # retry: {max_attempts: 1, transient_exit_codes: [], retry_on_timeout: false}
+";
+
+/// The option that a configuration for lists sets.
+const SCORER: &str = "
+# How two decisions are compared: exact, set, or {ordinal: [low, medium, high]}.
+# scorer: exact
 ";
 
 /// A text as a quoted value between braces; it may contain any characters, because JSON is also YAML.

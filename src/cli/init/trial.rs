@@ -323,10 +323,10 @@ impl Look {
     /// The result, for a person: the exit code, the time, the output and the printed text.
     pub(super) fn shown(&self) -> Vec<String> {
         // A function that answered has no exit code, and neither has a command that was ended by a signal.
-        let exit = match (self.outcome.exit, &self.outcome.result) {
-            (Some(code), _) => format!("exit code {code}, "),
-            (None, Ok(_)) => String::new(),
-            (None, Err(_)) => "no exit code, ".to_owned(),
+        let exit = match self.outcome.exit {
+            Some(code) => format!("exit code {code}, "),
+            None if self.output.is_some() => String::new(),
+            None => "no exit code, ".to_owned(),
         };
         let (noun, name) = (self.noun, safe::line(&self.name));
         let seconds = self.outcome.seconds;

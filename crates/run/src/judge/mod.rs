@@ -32,7 +32,9 @@ pub use grade::{Grade, GradePart, Order, flip_rate, model_names};
 pub use mode::RagMeasure;
 pub(crate) use model::declared_identity;
 pub use scorer::ScorerKind;
-pub use scorer::{AskedJudge, Choice, Known, Pair, Scorer, chosen_scorer, stored};
+pub use scorer::{
+    AskedJudge, Choice, Known, Pair, Scorer, chosen_scorer, is_list_of_scalars, stored,
+};
 pub use seat::{Question, Seat};
 pub use settings::{JudgeSettings, Needs};
 pub use ungraded::{MaxErrors, Ungraded, UngradedCode};

@@ -76,9 +76,9 @@ fn among_several_fields_the_person_chooses() {
 }
 
 #[test]
-fn kel_25_a_list_or_an_object_is_refused_in_the_words_of_check() {
+fn kel_25_a_list_of_lists_and_a_whole_object_are_refused_in_the_words_of_check() {
     let mut told = Vec::new();
-    for output in [r#"{"decision": ["a", "b"]}"#, r#"{"decision": {"a": 1}}"#] {
+    for output in [r#"{"decision": [["a"], "b"]}"#, r#"{"decision": {"a": 1}}"#] {
         let folder = project();
         let unnamed = pipeline(folder.path(), output);
         let named = Request {
@@ -106,10 +106,35 @@ fn kel_25_a_list_or_an_object_is_refused_in_the_words_of_check() {
     the first baseline, of case `a`, has no usable decision: the decision in `decision` is a list of 2, not a string, number, boolean or null
       help: set `decision_field` in `[TEMP]/kelvin.yaml` to a field whose value the scorer can compare; nothing else was run
     no field of the output can be the decision: `decision` is a list of 2, not a string, number, boolean or null
-      help: let the pipeline write its decision as a string, a number, a boolean or null
+      help: let the pipeline write its decision as a string, a number, a boolean, null or a list of them
     the first baseline, of case `a`, has no usable decision: the decision in `decision` is an object with 1 fields, not a string, number, boolean or null
       help: set `decision_field` in `[TEMP]/kelvin.yaml` to a field whose value the scorer can compare; nothing else was run
     ");
+}
+
+#[test]
+fn the_labels_of_a_tagger_are_a_decision_that_is_compared_as_a_set() {
+    let tags = r#"{"tags": ["remote", "junior"]}"#;
+    let beside = r#"{"note": "two", "tags": ["remote", "junior"]}"#;
+    for (output, named, wanted) in [
+        (tags, None, Some("tags")),
+        (tags, Some("tags"), Some("tags")),
+        (beside, Some("tags"), Some("tags")),
+        // A list beside a decision is as a rule what it rests on.
+        (beside, None, None),
+    ] {
+        let folder = project();
+        let request = Request {
+            decision_field: named.map(str::to_owned),
+            ..pipeline(folder.path(), output)
+        };
+        run(&request, None).0.expect("written");
+        let settings = load(folder.path());
+        let text = fs::read_to_string(folder.path().join("kelvin.yaml")).expect("written");
+        assert_eq!(settings.decision_field.as_str(), wanted.unwrap_or("note"));
+        assert_eq!(text.contains("\nscorer: set\n"), wanted.is_some(), "{text}");
+        assert_eq!(text.contains("# scorer: exact"), wanted.is_none(), "{text}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::{Number, Value};
 
+use super::set::is_list_of_scalars;
 use super::{Scorer, ScorerKind, describe};
 
 /// The default: strings, booleans and null are either equal or not; numbers have the distance `min(1, |a-b| / max(|a|,
@@ -37,6 +38,10 @@ impl Scorer for Exact {
 
     fn accepts(&self, decision: &Value) -> Result<(), String> {
         match decision {
+            Value::Array(_) if is_list_of_scalars(decision) => Err(format!(
+                "{}, which `scorer: set` compares, and not a string, number, boolean or null",
+                describe(decision)
+            )),
             Value::Array(_) | Value::Object(_) => Err(format!(
                 "{}, not a string, number, boolean or null",
                 describe(decision)
@@ -128,6 +133,9 @@ mod tests {
     #[test]
     fn kel_25_lists_and_objects_are_refused() {
         let refusal = Exact.accepts(&json!(["a", "b"])).unwrap_err();
+        insta::assert_snapshot!(refusal, @"a list of 2, which `scorer: set` compares, and not a string, number, boolean or null");
+        // A set takes no list of lists either, so that it is no advice.
+        let refusal = Exact.accepts(&json!([["a"], "b"])).unwrap_err();
         insta::assert_snapshot!(refusal, @"a list of 2, not a string, number, boolean or null");
         assert!(Exact.accepts(&json!({})).is_err());
         assert!(Exact.accepts(&json!(null)).is_ok());

@@ -23,6 +23,7 @@ use set::SetKind;
 
 pub use asked::{AskedJudge, Known, Pair};
 pub use choice::{Choice, chosen_scorer, stored};
+pub use set::is_list_of_scalars;
 
 /// Compares decisions.
 pub trait Scorer: Send + Sync + fmt::Debug {

@@ -51,7 +51,7 @@ impl Scorer for Set {
     }
 
     fn class(&self, decision: &Value) -> String {
-        Vec::from_iter(members(decision)).join(",")
+        format!("[{}]", Vec::from_iter(members(decision)).join(", "))
     }
 
     fn distance(&self, one: &Value, other: &Value) -> Option<f64> {
@@ -62,6 +62,11 @@ impl Scorer for Set {
         }
         Some(1.0 - one.intersection(&other).count() as f64 / union as f64)
     }
+}
+
+/// Whether a decision is a list that this scorer compares and [`super::exact`] does not.
+pub fn is_list_of_scalars(decision: &Value) -> bool {
+    decision.is_array() && Set.accepts(decision).is_ok()
 }
 
 /// The members as JSON text, which distinguishes `1` from `"1"`.
