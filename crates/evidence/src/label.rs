@@ -55,7 +55,7 @@ impl Label {
     }
 
     /// How far a decision agrees with the label, from 0 to 1; none if only a judge could say that.
-    pub(crate) fn agreement(&self, decision: &Value, scorer: &dyn Scorer) -> Option<f64> {
+    pub fn agreement(&self, decision: &Value, scorer: &dyn Scorer) -> Option<f64> {
         let readings = self.readings.iter();
         let accepted = readings.filter(|reading| scorer.accepts(reading).is_ok());
         let is_withheld = decision::is_withheld_decision(decision);

@@ -1,17 +1,17 @@
 //! Determines which field of the output is the decision. Nobody is asked if a trial run leaves no doubt.
 
 use anyhow::anyhow;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::request::Request;
 use super::steps::{Steps, settings};
 use super::trial::Look;
 use crate::cli::ask;
 use kelvin_base::exit::Misuse;
-use kelvin_evidence as evidence;
+use kelvin_evidence::{self as evidence, Label};
 use kelvin_gate::reproduce::quoted;
 use kelvin_page::safe;
-use kelvin_run::judge;
+use kelvin_run::judge::{self, Choice};
 
 /// Determines the decision field.
 pub(super) fn settle(steps: &mut Steps<'_>, look: Option<&Look>) -> anyhow::Result<()> {
@@ -28,7 +28,16 @@ pub(super) fn settle(steps: &mut Steps<'_>, look: Option<&Look>) -> anyhow::Resu
         return Ok(());
     }
     let field = match look.and_then(|look| look.output.as_ref()?.as_object()) {
-        Some(output) => pick(steps, output)?,
+        Some(output) => match labelled(output, look.and_then(|look| look.expected.as_deref())) {
+            Some(field) => {
+                steps.print(&format!(
+                    "the decision is `{}`, which has what the case is labelled with (`--decision-field` names another)",
+                    safe::line(&field)
+                ))?;
+                field
+            }
+            None => pick(steps, output)?,
+        },
         None => name(steps)?,
     };
     steps.said.decision_field = Some(field);
@@ -40,6 +49,18 @@ pub(super) fn settle(steps: &mut Steps<'_>, look: Option<&Look>) -> anyhow::Resu
 fn is_list(look: Option<&Look>, said: &Request) -> bool {
     look.and_then(|look| look.decided(said))
         .is_some_and(judge::is_list_of_scalars)
+}
+
+/// The one field of the output whose value is the label of the case.
+fn labelled(output: &Map<String, Value>, label: Option<&str>) -> Option<String> {
+    let label = Label::of(label?);
+    let choice = Choice::read(&json!("set")).ok()?;
+    let set = judge::chosen_scorer(&choice);
+    let fields = Fields::of(output, &|value| set.accepts(value));
+    let is_label = |field: &&Field<'_>| label.agreement(field.value, &*set) == Some(1.0);
+    let mut found = fields.usable.iter().filter(is_label);
+    let field = found.next().filter(|_| found.next().is_none())?;
+    Some(field.written())
 }
 
 /// Asks for one of the fields of the output.

@@ -153,7 +153,7 @@ fn decides(said: &Request) -> String {
         decision_field = or(said.decision_field.as_ref(), "decision"),
         scorer = match said.decides_lists {
             true =>
-                "# Two lists are as far apart as the share of their entries that only one of them has.\nscorer: set\n",
+                "# Lists are compared as sets, by the share of entries that only one of them has; their order does not count.\nscorer: set\n",
             false => "",
         },
     )

@@ -203,6 +203,8 @@ pub(super) struct Look {
     /// Whether the output contains the path of the input; a pipeline that reads the file has no reason to write its
     /// path.
     pub(super) names_its_input: bool,
+    /// What the case is labelled with, as a person wrote it.
+    pub(super) expected: Option<String>,
 }
 
 /// Runs the pipeline once on the first case of a corpus.
@@ -222,7 +224,9 @@ pub(super) fn run_case(config: &Config, corpus: &Corpus) -> anyhow::Result<Look>
         reader: &DecisionReader::new(evidence, &*scorer),
         is_prose: false,
     };
-    run(config, &asked)
+    let expected = case.expected.clone();
+    let look = run(config, &asked)?;
+    Ok(Look { expected, ..look })
 }
 
 /// Runs the pipeline once, in a temporary output folder.
@@ -284,6 +288,7 @@ pub(super) fn run(config: &Config, asked: &TrialInput<'_>) -> anyhow::Result<Loo
         left,
         changed: watch.as_ref().and_then(Watch::damaged),
         names_its_input,
+        expected: None,
     })
 }
 

@@ -113,6 +113,36 @@ fn kel_25_a_list_of_lists_and_a_whole_object_are_refused_in_the_words_of_check()
 }
 
 #[test]
+fn the_field_that_has_the_label_of_the_case_is_the_decision() {
+    for (label, output, wanted) in [
+        (
+            r#"["low", "high"]"#,
+            r#"{"blocked": true, "labels": ["high", "low"]}"#,
+            "labels",
+        ),
+        (r#""yes""#, r#"{"score": 0.5, "verdict": "yes"}"#, "verdict"),
+        // Nothing has the label, so that the only field that fits is the decision.
+        (r#""no""#, r#"{"verdict": "yes"}"#, "verdict"),
+    ] {
+        let folder = project();
+        let rows = ["a", "b"].map(|id| {
+            format!("{{\"id\": \"{id}\", \"gate_rule\": \"If {id}.\", \"expected\": {label}}}\n")
+        });
+        fs::write(folder.path().join("posts.jsonl"), rows.concat()).expect("written");
+        let request = Request {
+            cases: Some("posts.jsonl".to_owned()),
+            decision_field: None,
+            ..pipeline(folder.path(), output)
+        };
+        let (ended, said) = run(&request, None);
+        ended.expect("written");
+        assert_eq!(load(folder.path()).decision_field.as_str(), wanted);
+        let names_the_label = said.contains("which has what the case is labelled with");
+        assert_eq!(names_the_label, !label.contains("no"), "{said}");
+    }
+}
+
+#[test]
 fn the_labels_of_a_tagger_are_a_decision_that_is_compared_as_a_set() {
     let tags = r#"{"tags": ["remote", "junior"]}"#;
     let beside = r#"{"note": "two", "tags": ["remote", "junior"]}"#;
