@@ -46,6 +46,25 @@ fn a_save_says_where_it_writes_and_what_is_there_before_it_writes() {
 }
 
 #[test]
+fn an_output_folder_never_comes_into_a_commit_by_itself() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    fs::remove_file(project.path(".gitignore")).expect("removed");
+    commit(&project, "without");
+    project.check();
+    // All that is there, as somebody does who has just tried kelvin.
+    commit(&project, "all");
+    assert_eq!(git(project.root(), &["ls-files", "kelvin"]), "");
+    project.check();
+    project.kelvin(&["baseline", "save", "--local"]).expect(0);
+    // Who wants the reports in the repository takes the file away, and it stays away.
+    fs::remove_file(project.path("kelvin/.gitignore")).expect("removed");
+    project.check();
+    let status = git(project.root(), &["status", "--porcelain"]);
+    assert_eq!(status, "?? kelvin/");
+}
+
+#[test]
 fn a_report_that_is_kept_in_this_clone_alone_is_that_of_its_revision() {
     let (_remote, url) = bare();
     let project = pushed(&url, GROUNDED);

@@ -109,11 +109,22 @@ pub(super) fn take(out: &Path) -> anyhow::Result<File> {
         }
     }
     if file.metadata().is_ok_and(|data| data.len() == 0) {
+        hide(out).with_context(|| format!("failed to write into `{shown}`"))?;
         (&file)
             .write_all(MARK.as_bytes())
             .with_context(|| format!("failed to write `{}`", marker.display()))?;
     }
     Ok(file)
+}
+
+/// Makes git skip a new output folder: a report in a commit differs after the next run, so that no report would be one of
+/// a commit. A file that is there already, or that somebody removes later, stays so.
+fn hide(out: &Path) -> io::Result<()> {
+    match File::create_new(out.join(".gitignore")) {
+        Ok(mut file) => file.write_all(b"*\n"),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// The name of a file in the folder that this program did not write.
