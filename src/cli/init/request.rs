@@ -115,11 +115,15 @@ impl Request {
             .filter(|_| self.run.is_none() && !is_found);
         let why = why.map_or_else(String::new, |why| format!("; {}", safe::line(&why)));
         let flags = missing.join(" and ");
+        let scores = match self.is_silent() {
+            true => "; scores that a script of yours writes need no pipeline: docs/evaluators.md",
+            false => "",
+        };
         let help = match self.yes {
-            true => format!("add {flags}, with what fits your pipeline{why}"),
+            true => format!("add {flags}, with what fits your pipeline{why}{scores}"),
             false => format!(
                 "add {flags}, with what fits your pipeline; `--yes` finds out the rest by a run of the \
-                 pipeline, and on a terminal without `--yes` each is asked for{why}"
+                 pipeline, and on a terminal without `--yes` each is asked for{why}{scores}"
             ),
         };
         Err(Misuse::new("there is nobody to ask, and not every answer is given").help(help))

@@ -308,6 +308,43 @@ fn rows_beside_a_summary_in_one_object_are_read_and_an_object_without_rows_is_na
 }
 
 #[test]
+fn the_lines_that_are_proposed_for_a_table_of_ones_own_read_it() {
+    let project = Project::new("");
+    project.write(
+        "eval.sh",
+        "printf '{\"accuracy\": 1, \"rows\": [{\"id\": \"a\", \"got\": \"x\", \"correct\": true, \"ms\": 0.5}, \
+         {\"id\": \"b\", \"got\": \"y\", \"correct\": true, \"ms\": 1}]}' > out.json\n",
+    );
+    let suite = "results:\n  - name: qa\n    run: sh eval.sh\n    file: out.json\n";
+    project.write("kelvin.yaml", suite);
+    let said = project.kelvin(&["check"]).expect(2);
+    let named = said
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("The first failure"));
+    let named = named.expect("it is named");
+    let (proposed, formats) = named.split_once(" would read it").expect("it is proposed");
+    insta::assert_snapshot!(proposed, @"The first failure, qa, the suite: `out.json`: its format is not plain; `format: jsonl`, `columns: {case: id, answer: got}` and `metrics: {correct: {better: higher, range: [0, 1]}}`");
+    let before = formats.split("csv").next();
+    insta::assert_snapshot!(before.unwrap_or(formats), @", if a higher score is better; else name it with `format:`, one of ");
+    // What stands between two marks is a line to paste.
+    let lines = proposed
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|line| line.contains(": "));
+    let lines: String = lines.map(|line| format!("    {line}\n")).collect();
+    project.write("kelvin.yaml", &format!("{suite}{lines}"));
+    project.kelvin(&["check"]).expect(0);
+    let metrics = project.json("kelvin/report.json")["metrics"].clone();
+    assert_eq!(
+        metrics["results.qa.correct"]["value"],
+        json!(1.0),
+        "{metrics}"
+    );
+}
+
+#[test]
 fn results_that_are_committed_and_as_on_the_base_say_nothing_of_a_change() {
     let (_remote, url) = bare();
     let project = pushed(&url, "");

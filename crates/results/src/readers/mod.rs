@@ -12,6 +12,7 @@ mod lm_eval;
 mod node;
 mod presets;
 mod promptfoo;
+mod proposal;
 mod pydantic_evals;
 mod table;
 
@@ -154,9 +155,12 @@ impl std::error::Error for ReadError {}
 pub fn read(path: &Path, format: Option<Format>, columns: &Columns) -> Result<Results, ReadError> {
     let Some(format) = format.or_else(|| Format::found_in(path)) else {
         let known: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
-        let help = format!("name it with `format:`, one of {}", known.join(", "));
+        let mut help = format!("name it with `format:`, one of {}", known.join(", "));
         // A missing file has no format either, but the error should say that it is missing.
         json::open(path)?;
+        if let Some(lines) = proposal::of_file(path) {
+            help = format!("{lines} would read it, if a higher score is better; else {help}");
+        }
         return Err(ReadError::new(path, "", "its format is not plain", &help));
     };
     match format {

@@ -11,6 +11,7 @@ use super::collect::{Collector, LOWER, UNKNOWN, named_by_input};
 use super::json::{self, Walk};
 use super::node::Node;
 use super::presets::Preset;
+use super::proposal;
 use super::{ReadError, cut};
 use crate::{Columns, EmptyScore, MetricColumn, MetricKind, Results, Row};
 
@@ -33,6 +34,19 @@ pub(super) fn csv(
     preset: Option<&'static Preset>,
     columns: &Columns,
 ) -> Result<Results, ReadError> {
+    let records = csv_records(file)?;
+    Table { file, records }.read(preset, columns)
+}
+
+/// The rows of a file of which nothing is declared, and the format that reads them.
+pub(super) fn records(file: &Path) -> Result<(&'static str, Vec<Record>), ReadError> {
+    Ok(match super::found::is_json(file)? {
+        true => ("jsonl", json_records(file, None, &Columns::default())?),
+        false => ("csv", csv_records(file)?),
+    })
+}
+
+fn csv_records(file: &Path) -> Result<Vec<Record>, ReadError> {
     check_quotes(file)?;
     let mut source = csv::Reader::from_reader(json::open(file)?);
     let header = source.headers().map_err(|error| not_csv(file, &error))?;
@@ -62,7 +76,7 @@ pub(super) fn csv(
             cells: named.collect(),
         });
     }
-    Table { file, records }.read(preset, columns)
+    Ok(records)
 }
 
 /// Rejects a quote inside an unquoted field, and a quote that is never closed. The CSV library accepts both, and would
@@ -127,6 +141,15 @@ pub(super) fn json(
     preset: Option<&'static Preset>,
     columns: &Columns,
 ) -> Result<Results, ReadError> {
+    let records = json_records(file, preset, columns)?;
+    Table { file, records }.read(preset, columns)
+}
+
+fn json_records(
+    file: &Path,
+    preset: Option<&'static Preset>,
+    columns: &Columns,
+) -> Result<Vec<Record>, ReadError> {
     let mut records = Vec::new();
     let mut take = |node: Node<'_>| {
         let entries = node.entries()?;
@@ -152,7 +175,7 @@ pub(super) fn json(
     } else {
         json::lines(file, &mut take)?;
     }
-    Table { file, records }.read(preset, columns)
+    Ok(records)
 }
 
 /// The rows of a file that is one object, as an evaluator writes it that puts a summary beside them, and the field that
@@ -198,7 +221,7 @@ fn list_within(
 }
 
 /// One field of a record.
-enum Cell {
+pub(super) enum Cell {
     Empty,
     Number(f64),
     Flag(bool),
@@ -259,7 +282,7 @@ impl Cell {
 
 /// The meaning of a cell as a score.
 #[derive(Clone, Copy, PartialEq)]
-enum Score {
+pub(super) enum Score {
     Empty,
     Number(f64),
     Flag(bool),
@@ -287,7 +310,8 @@ fn is_nothing(text: &str) -> bool {
     words.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-struct Record {
+/// A row, whose columns have no meaning yet.
+pub(super) struct Record {
     place: String,
     cells: BTreeMap<String, Cell>,
 }
@@ -297,8 +321,13 @@ impl Record {
         self.cells.get(column)
     }
 
+    /// The fields with their names.
+    pub(super) fn cells(&self) -> impl Iterator<Item = (&String, &Cell)> {
+        self.cells.iter()
+    }
+
     /// The text of a column, which may also be a field inside an object, e.g. `inputs.question`.
-    fn text(&self, column: &str) -> Option<String> {
+    pub(super) fn text(&self, column: &str) -> Option<String> {
         self.find(column, Cell::text)
     }
 
@@ -307,7 +336,7 @@ impl Record {
         self.text(column).filter(|text| !is_nothing(text))
     }
 
-    fn score(&self, column: &str) -> Score {
+    pub(super) fn score(&self, column: &str) -> Score {
         self.find(column, |cell| Some(cell.score()))
             .unwrap_or(Score::Empty)
     }
@@ -614,11 +643,17 @@ impl Table<'_> {
             error: one(&columns.error, |preset| preset.error)?,
             ..Layout::default()
         };
+        // What a library writes is known.
+        let own = || (proposal::of_rows(&self.records)).filter(|_| preset.is_none());
+        let proposed = |help: String| match own() {
+            Some(lines) => format!("{help}; {lines} would read it, if a higher score is better"),
+            None => help,
+        };
         if layout.case.is_none() && layout.input.is_empty() && !self.records.is_empty() {
-            let help = format!(
+            let help = proposed(format!(
                 "say with `columns: {{case: NAME}}` or `columns: {{input: [NAME]}}` which column it is, of `{}`",
                 listed()
-            );
+            ));
             return Err(ReadError::new(
                 self.file,
                 "",
@@ -653,10 +688,10 @@ impl Table<'_> {
                 }
             }
         } else if layout.metrics.is_empty() && !self.records.is_empty() {
-            let help = format!(
+            let help = proposed(format!(
                 "say which columns are scores: `metrics: {{NAME: {{column: COLUMN}}}}`, of `{}`",
                 listed()
-            );
+            ));
             return Err(ReadError::new(
                 self.file,
                 "",

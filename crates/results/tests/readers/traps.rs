@@ -674,6 +674,38 @@ mod refused {
         insta::assert_snapshot!(error, @"`r.jsonl`, `line 1`: `doc_hash` is missing; let the evaluator write the file again, and do not edit it");
     }
 
+    /// An evaluator of one's own, whose columns no library names.
+    #[test]
+    fn what_a_suite_would_have_to_say_is_proposed() {
+        let rows = r#"[{"id": "a", "question": "Why?", "gold": "x", "output": "x", "correct": true, "scores": {"tone": 0.5, "length": 12}, "latency_s": 0.3},
+            {"id": "b", "question": "Who?", "gold": "y", "output": "z", "correct": false, "scores": {"tone": 1, "length": 3}, "latency_s": 0.2}]"#;
+        let beside = format!("{{\"accuracy\": 0.5, \"results\": {rows}}}");
+        let error = refusal("r.json", &beside);
+        insta::assert_snapshot!(error, @"`r.json`: its format is not plain; `format: jsonl`, `columns: {case: id, input: [question], expected: [gold], answer: output}` and `metrics: {correct: {better: higher, range: [0, 1]}, tone: {column: scores.tone, better: higher, range: [0, 1]}}` would read it, if a higher score is better; else name it with `format:`, one of csv, jsonl, promptfoo, junit, inspect, deepeval, lm-eval, pydantic-evals, evalite, harbor, ragas, langsmith, mlflow, langfuse, phoenix");
+        let error = read_bytes(
+            "r.json",
+            beside.as_bytes(),
+            Some(Format::Jsonl),
+            &Columns::default(),
+        )
+        .expect_err("refused");
+        insta::assert_snapshot!(error.0, @"`r.json`: nothing names the case of a row; say with `columns: {case: NAME}` or `columns: {input: [NAME]}` which column it is, of `correct`, `gold`, `id`, `latency_s`, `output`, `question`, `scores`; `columns: {case: id, input: [question], expected: [gold], answer: output}` and `metrics: {correct: {better: higher, range: [0, 1]}, tone: {column: scores.tone, better: higher, range: [0, 1]}}` would read it, if a higher score is better");
+        let csv = "prompt,correct\nWhy?,1\nWho?,0\n";
+        let error =
+            read_bytes("r.csv", csv.as_bytes(), None, &case("prompt")).expect_err("refused");
+        insta::assert_snapshot!(error.0, @"`r.csv`: no metric is declared; say which columns are scores: `metrics: {NAME: {column: COLUMN}}`, of `correct`, `prompt`; `columns: {input: [prompt]}` and `metrics: {correct: {better: higher, range: [0, 1]}}` would read it, if a higher score is better");
+        // Nothing that could be a score, or no case.
+        for other in [
+            "id,latency\na,0.1\n",
+            "room,correct\na,1\n",
+            "id,correct\na,7\n",
+        ] {
+            let error = read_bytes("r.csv", other.as_bytes(), None, &Columns::default())
+                .expect_err("refused");
+            assert!(!error.0.contains("would read it"), "{error}");
+        }
+    }
+
     #[test]
     fn a_score_that_is_no_number() {
         let log = changed("inspect/base.json", |value| {
