@@ -60,7 +60,7 @@ fn text_of(answers: Option<&SectionAnswers<'_>>, id: &str) -> Option<String> {
 
 /// The items that a change edits together with the pipeline, as they are on the base.
 pub(super) struct ItemsBefore {
-    /// Their names.
+    /// Their names on the base.
     names: Vec<String>,
     commit: Oid,
     /// The text of a configuration that measures them as the base does.
@@ -69,16 +69,16 @@ pub(super) struct ItemsBefore {
     furnished: Furnished,
 }
 
-/// The items that a change has to be asked about as they are on the base, by their names: none where it does not edit the
-/// pipeline too, or does not pass.
-pub(super) fn to_ask_about(judgement: &mut Judgement) -> Vec<String> {
+/// The items that a change has to be asked about as they are on the base, with their names there, by their names on the
+/// head: none where it does not edit the pipeline too, or does not pass.
+pub(super) fn to_ask_about(judgement: &mut Judgement) -> BTreeMap<String, String> {
     let names = std::mem::take(&mut judgement.edited_texts);
     let mut differences = judgement.difference_codes.iter();
     let is_another =
         differences.any(|one| one.is_of_the_pipeline() || matches!(one, Difference::Command));
     match is_another && judgement.verdict.passed {
         true => names,
-        false => Vec::new(),
+        false => BTreeMap::new(),
     }
 }
 
@@ -91,9 +91,9 @@ impl ItemsBefore {
     pub(super) fn of_the_base(
         (request, config): (&GateRequest, &Config),
         (judgement, head): (&Judgement, &Report),
-        names: &[String],
+        names: &BTreeMap<String, String>,
     ) -> anyhow::Result<Self> {
-        let needed = calls_of(head, names) * config.replicas.get();
+        let needed = calls_of(head, names.keys()) * config.replicas.get();
         if let Some(calls) = config.gate.budget.calls.filter(|calls| needed > *calls) {
             anyhow::bail!("it takes {needed} calls, and the budget has {calls}");
         }
@@ -110,7 +110,7 @@ impl ItemsBefore {
         let text = text_with_items(&base, &head, &furnished.root)
             .context("the configuration of the base cannot be read")?;
         Ok(Self {
-            names: names.to_vec(),
+            names: names.values().cloned().collect(),
             commit,
             text,
             furnished,
@@ -155,10 +155,15 @@ impl ItemsBefore {
         judgement.reruns += old.reruns;
         judgement.base_reruns += old.base_reruns;
         let commit = baseline::short(self.commit);
-        let edited = counted(judgement, &self.names);
+        let edited = counted(judgement, self.names.len());
         let Some(worse) = what_is_worse(old) else {
+            let they_are = if self.names.len() == 1 {
+                "it is"
+            } else {
+                "they are"
+            };
             let text = format!(
-                "asked about the {edited} as they are on the base {commit} too, no gated metric dropped beyond its limit"
+                "asked about the {edited} as {they_are} on the base {commit} too, no gated metric dropped beyond its limit"
             );
             let calm = reason(ReasonCode::MeasuredAsBase, None, &text);
             judgement.verdict.reasons.push(calm);
@@ -176,11 +181,11 @@ impl ItemsBefore {
 /// Notes that nobody knows what the change does with the items of the base, so that it does not pass quietly.
 pub(super) fn unknown(
     judgement: &mut Judgement,
-    names: &[String],
+    count: usize,
     policy: &Policy,
     why: &anyhow::Error,
 ) {
-    let edited = counted(judgement, names);
+    let edited = counted(judgement, count);
     let text = format!(
         "this change edits {edited} together with the pipeline, and nobody asked it about the text that the base has: \
          {why:#}"
@@ -199,8 +204,8 @@ fn open(judgement: &mut Judgement, policy: &Policy, text: &str) {
     }
 }
 
-fn counted(judgement: &Judgement, names: &[String]) -> String {
-    judgement.verdict.common_nouns().counted(names.len())
+fn counted(judgement: &Judgement, count: usize) -> String {
+    judgement.verdict.common_nouns().counted(count)
 }
 
 /// What the items of the base show that those of the change do not, in words that follow what was asked; none if nothing

@@ -168,13 +168,13 @@ pub(super) fn one_run(head: &Report) -> usize {
 }
 
 /// How many calls one run of some items takes.
-pub(super) fn calls_of(head: &Report, names: &[String]) -> usize {
+pub(super) fn calls_of<'n>(head: &Report, names: impl IntoIterator<Item = &'n String>) -> usize {
     let inputs = |name: &String| {
         let sections = head.probes.iter();
         let items = sections.filter_map(|(_, section)| section.item(name));
         items.map(|item| item.inputs).sum::<usize>()
     };
-    names.iter().map(inputs).sum()
+    names.into_iter().map(inputs).sum()
 }
 
 /// How many calls all re-runs of a side may take together unless the configuration says so.

@@ -269,6 +269,11 @@ fn same_service(base: &Config, head: &Config) -> Option<String> {
     })
 }
 
+/// Whether somebody may be advised to set `baseline.compute`: it is not set yet, and the base could be measured.
+pub(super) fn may_be_advised(config: &Config) -> bool {
+    !config.baseline.compute && same_service(config, config).is_none()
+}
+
 /// The same reason as a notice.
 pub(super) fn why_not_notice(config: &Config) -> Option<Notice> {
     Some(Notice::new(

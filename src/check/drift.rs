@@ -26,7 +26,10 @@ pub(super) fn judge_drift(
         return;
     };
     let drift = match found(request, config, wanted) {
-        Ok(anchored) => compared(config, &anchored, wanted, head),
+        Ok(mut anchored) => {
+            align::with_ids_of_the_head(&mut anchored.report, head);
+            compared(config, &anchored, wanted, head)
+        }
         Err(error) => none(format!("{error:#}")),
     };
     drift.add_to_verdict(&mut judgement.verdict, config.baseline.on_drift.into());

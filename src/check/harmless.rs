@@ -216,7 +216,7 @@ fn affecting(
         .filter(|path| list.pattern_for(path).is_none())
         .collect();
     if !unlisted.is_empty() {
-        let are = if unlisted.len() == 1 { "is" } else { "are" };
+        let are = kelvin_page::are(unlisted.len());
         let base = baseline::short(touched.base);
         return Ok(Some(format!(
             "{} {are} not listed by the base {base}",

@@ -1,5 +1,7 @@
 //! Finds the baseline of a measurement, compares, runs doubtful cases again, and judges.
 
+use std::collections::BTreeMap;
+
 use super::as_it_was::ItemsBefore;
 use super::budget::Allowance;
 use super::compute::WantedItems;
@@ -137,9 +139,24 @@ struct FoundBaseline {
     baseline: Baseline,
     /// None until the program has checked whether any pipeline must be run.
     of_the_head: Option<AskedOfTheBase>,
+    /// The ids that items have on the base, by those that they have on the head, where these differ.
+    ids_on_base: BTreeMap<String, String>,
 }
 
 impl FoundBaseline {
+    /// The baseline, with the ids that the items have on the head.
+    fn of(mut baseline: Baseline, side: &dyn JudgedSide) -> Self {
+        let ids_on_base = match &mut baseline {
+            Baseline::Found(base, _) => align::with_ids_of_the_head(base, &side.report()),
+            _ => BTreeMap::new(),
+        };
+        Self {
+            baseline,
+            of_the_head: None,
+            ids_on_base,
+        }
+    }
+
     /// The base, if it was measured for a judgement.
     fn measured(self, judgement: &Judgement) -> Option<Report> {
         match self.baseline {
@@ -261,7 +278,7 @@ fn with_items_of_the_base(
         }
     };
     if let Err(error) = ask() {
-        as_it_was::unknown(judgement, &names, &policy, &error);
+        as_it_was::unknown(judgement, names.len(), &policy, &error);
     }
 }
 
@@ -295,7 +312,10 @@ fn look_up(
     if let Some(said) = &request.base_of_the_run
         && config.baseline.compute
     {
-        return as_the_run_says(request, config, said);
+        return Ok(FoundBaseline::of(
+            as_the_run_says(request, config, said)?,
+            side,
+        ));
     }
     let can_be_run = side.can_be_run();
     let compute = |repo: &_, commit| {
@@ -314,10 +334,7 @@ fn look_up(
             ..search
         })
     })?;
-    Ok(FoundBaseline {
-        baseline,
-        of_the_head: None,
-    })
+    Ok(FoundBaseline::of(baseline, side))
 }
 
 /// The base according to the run that measured it: its records, and the figures that follow from them.
@@ -325,7 +342,7 @@ fn as_the_run_says(
     request: &GateRequest,
     config: &Config,
     said: &BaseOfTheRun,
-) -> anyhow::Result<FoundBaseline> {
+) -> anyhow::Result<Baseline> {
     let repo = baseline::open(&config.root)?;
     let remote = Remote::of(&repo).with(request.login.as_ref(), &request.hint);
     let base = baseline::base(&remote, &request.hint)?;
@@ -340,10 +357,7 @@ fn as_the_run_says(
         ..baseline::provenance(Source::Compute, place, Some(said.commit.clone()))
     };
     let report = record::recompute("", said.report.clone()).report;
-    Ok(FoundBaseline {
-        baseline: Baseline::Found(Box::new(report), provenance),
-        of_the_head: None,
-    })
+    Ok(Baseline::Found(Box::new(report), provenance))
 }
 
 /// Compares the head with its baseline by the rules of one configuration, step by step.
@@ -353,10 +367,14 @@ fn weigh(
     side: &mut dyn JudgedSide,
     found: &mut FoundBaseline,
 ) -> anyhow::Result<Judgement> {
-    let policy = Policy::of(&config.gate);
+    let policy = Policy {
+        may_compute: compute::may_be_advised(config),
+        ..Policy::of(&config.gate)
+    };
     let FoundBaseline {
         baseline,
         of_the_head,
+        ids_on_base,
     } = found;
     let (base, provenance) = match baseline {
         Baseline::Found(report, provenance) => (&mut **report, &*provenance),
@@ -382,6 +400,11 @@ fn weigh(
     let before = side.invocations();
 
     let edited_texts = as_it_was::edited_texts(config, base, &head);
+    let on_base = |id: &String| ids_on_base.get(id).unwrap_or(id).clone();
+    let edited_texts = edited_texts
+        .into_iter()
+        .map(|id| (id.clone(), on_base(&id)));
+    let edited_texts: BTreeMap<String, String> = edited_texts.collect();
     let mut told = what_differs(base, &head, &left_out);
     elsewhere::name_files(asked.0, (config, provenance), &mut told.told);
     told.told.extend(side.differences(config));
@@ -430,11 +453,16 @@ fn weigh(
     if of_the_run.is_some_and(|said| said.was_rerun && config.baseline.compute) {
         gate.was_rerun_before();
     }
+    let mut stays = of_the_head.left.clone();
+    if of_the_head.seed.is_none() {
+        // The files of the base have these items under other ids.
+        stays.extend(ids_on_base.keys().cloned());
+    }
     let mut looking = Looking {
         allowance,
         side,
         base,
-        stays: &of_the_head.left,
+        stays: &stays,
         withheld,
         gate,
         max_missing: policy.max_missing,
@@ -500,6 +528,11 @@ fn weigh(
     }
     say_first(&mut verdict, left_out, unchecked);
     answers::add_hits(&mut verdict, (base, &head));
+    if of_the_head.seed.is_some() {
+        answers::mark_edited(&mut verdict, &|item| {
+            edited_texts.contains_key(item) && !of_the_head.left.contains(item)
+        });
+    }
 
     let comparison = compare(
         &Measured::from(&aligned.base),
@@ -714,7 +747,10 @@ fn doubt_steadiness(base: &Report, head: &Report, verdict: &mut Verdict) {
         return;
     }
     verdict.verdict = Word::Inconclusive;
-    let (are, runs) = (if inputs == 1 { "is" } else { "are" }, base.run.repeats);
+    let (are, runs) = (
+        kelvin_page::are(usize::try_from(inputs).unwrap_or(usize::MAX)),
+        base.run.repeats,
+    );
     let text = format!(
         "{inputs} of {asked} inputs that were asked several times {are} answered otherwise from one call to the next, and over \
          the {runs} runs of the base no answer varied; one run of the head does not show how often (`repeats: {runs}` does)"

@@ -10,7 +10,7 @@ use super::again::Again;
 use crate::check;
 use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
-use kelvin_gate::align::{AlignedReports, align, align_by};
+use kelvin_gate::align::{AlignedReports, align, align_by, with_ids_of_the_head};
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::differences::{Differences, differences};
 use kelvin_gate::judgement::AnswersShown;
@@ -64,7 +64,8 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     let is_foreign = base.is_foreign || head.is_foreign;
     let is_evaluation = base.report.is_evaluation() || head.report.is_evaluation();
     let provenance = base.provenance;
-    let (base, head) = (base.report, head.report);
+    let (mut base, head) = (base.report, head.report);
+    with_ids_of_the_head(&mut base, &head);
     let told = differences(&base, &head);
     if args.strict {
         same_but_for_the_pipeline(&told, &Nouns::common(&head.probes.nouns()))?;

@@ -3,7 +3,7 @@
 use kelvin_fixtures::text::lines_with;
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::project::{CONSTANT, GROUNDED, HAS, Project};
 use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
@@ -325,4 +325,207 @@ fn a_loss_does_not_hide_behind_another_layout_of_the_file_of_records() {
         (code, &judgement["verdict"]),
         (Some(3), &json!("regression"))
     );
+}
+
+/// Twenty records without an id, of which the odd ones are refused.
+fn without_ids() -> Vec<String> {
+    let record = |at: usize| {
+        let (came, expected) = [("in time", "granted"), ("late", "refused")][at % 2];
+        json!({"policy": format!("Claim {at} came {came}."), "note": at.to_string(), "expected": expected})
+    };
+    (0..20).map(|at| record(at).to_string()).collect()
+}
+
+/// Another text for what governs in some of these records.
+fn said_again(records: &mut [String]) {
+    for at in [2, 3, 7, 8, 12, 15] {
+        records[at] = records[at].replace("Claim", "Again claim");
+    }
+}
+
+const REFUSES_THE_LATE: &str = "case $(cat \"$1\") in *late*) echo '{\"decision\": \"refused\"}';; *) echo \
+                                '{\"decision\": \"granted\"}';; esac > \"$2\"\n";
+
+/// A project whose base has a report of records without an id.
+fn project_without_ids(url: &str, more: &str) -> Project {
+    let project = pushed(url, REFUSES_THE_LATE);
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "run: sh pipeline.sh {{input}} {{output}}\ncases: cases.jsonl\ndecision_field: decision\ngoverning_types: \
+             [policy]\njobs: 1\n{more}"
+        ),
+    );
+    project.write("cases.jsonl", &(without_ids().join("\n") + "\n"));
+    commit(&project, "records");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    project
+}
+
+/// What is done to the records, and how many of them are gone then.
+type EditOfRecords<'e> = (&'e str, &'e dyn Fn(&mut Vec<String>), usize);
+
+/// The judgement of a change of the records and of the pipeline.
+fn of_records(
+    project: &Project,
+    name: &str,
+    script: &str,
+    edit: impl Fn(&mut Vec<String>),
+) -> Value {
+    git(project.root(), &["checkout", "--quiet", "--force", "main"]);
+    branch(project, name, script);
+    let mut records = without_ids();
+    edit(&mut records);
+    project.write("cases.jsonl", &(records.join("\n") + "\n"));
+    commit(project, name);
+    let said = project.kelvin(&["gate"]);
+    verdict(project, &said)
+}
+
+#[test]
+fn a_record_without_an_id_whose_text_is_edited_is_an_edited_case_by_its_place() {
+    for (more, is_paired) in [("", false), ("baseline: {compute: true}\n", true)] {
+        let (_remote, url) = bare();
+        let project = project_without_ids(&url, more);
+        let edited = |records: &mut Vec<String>| said_again(records);
+        let judgement = of_records(&project, "edited", REFUSES_THE_LATE, edited);
+        assert_eq!(judgement["passed"], json!(true), "{more}: {judgement}");
+        let turnover = &judgement["turnover"]["evidence"];
+        assert_eq!(
+            (
+                &turnover["edited"],
+                &turnover["removed"],
+                &turnover["added"]
+            ),
+            (&json!(6), &json!(0), &json!(0)),
+            "{more}"
+        );
+        let coverage = &judgement["metrics"]["evidence.failure_rate"]["coverage"];
+        assert_eq!(
+            coverage["turned"] == json!(0),
+            is_paired,
+            "{more}: {coverage}"
+        );
+        // What is worse for the words of the base alone is found by asking about these.
+        let worse = REFUSES_THE_LATE.replace(
+            "in *late*)",
+            "in *'Claim 3 '*|*'Claim 7 '*|*'Claim 15 '*) echo '{\"decision\": \"granted\"}';; *late*)",
+        );
+        let judgement = of_records(&project, "worse", &worse, edited);
+        assert_ne!(judgement["verdict"], json!("pass"), "{more}: {judgement}");
+        let first = &judgement["reasons"][0];
+        assert_eq!(first["code"], json!("measured_as_base"), "{more}: {first}");
+    }
+}
+
+#[test]
+fn records_without_an_id_that_change_places_too_are_not_taken_for_each_other() {
+    let (_remote, url) = bare();
+    let project = project_without_ids(&url, "");
+    let sorted = |records: &mut Vec<String>| {
+        said_again(records);
+        records.reverse();
+    };
+    let elsewhere = |records: &mut Vec<String>| {
+        for at in [15, 7, 3] {
+            records.remove(at);
+        }
+        let easy = |at| json!({"policy": format!("Easy {at} came in time."), "note": "e", "expected": "granted"});
+        records.extend((0..3).map(|at| easy(at).to_string()));
+    };
+    let edits: [EditOfRecords<'_>; 2] = [("sorted", &sorted, 6), ("elsewhere", &elsewhere, 3)];
+    for (name, edit, gone) in edits {
+        let judgement = of_records(&project, name, REFUSES_THE_LATE, edit);
+        assert_eq!(judgement["passed"], json!(false), "{name}: {judgement}");
+        let turnover = &judgement["turnover"]["evidence"];
+        assert_eq!(turnover["removed"], json!(gone), "{name}: {turnover}");
+        assert_eq!(turnover["edited"], json!(0), "{name}: {turnover}");
+    }
+}
+
+/// The part of a comment that is seen before anything is opened.
+fn unfolded(project: &Project) -> String {
+    let page = project.read("kelvin/gate.md");
+    let mut parts = page.split("<details>");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let behind = parts.filter_map(|part| part.split_once("</details>"));
+    behind.fold(first, |all, (_, behind)| all + behind)
+}
+
+#[test]
+fn a_renamed_field_of_labels_is_named_where_nothing_has_to_be_opened() {
+    let (_remote, url) = bare();
+    let project = project_without_ids(&url, "");
+    let renamed = |records: &mut Vec<String>| {
+        for record in records {
+            *record = record.replace("\"expected\"", "\"truth\"");
+        }
+    };
+    of_records(&project, "renamed", REFUSES_THE_LATE, renamed);
+    insta::assert_snapshot!(lines_with(&unfolded(&project), &["No case has a label"]), @"- ⚠️ No case has a label any more, where 20 cases of the base have one: no record has the field of the labels. One that was renamed is given to the pipeline until `records: {expected: FIELD}` names it");
+}
+
+#[test]
+fn compute_is_advised_for_an_edited_case_only_where_it_is_not_set() {
+    for (config, is_advised) in [("", true), ("baseline: {compute: true}\n", false)] {
+        let (_remote, url) = bare();
+        let project = project_without_ids(&url, config);
+        let unlabelled = |late: bool| {
+            let mut records = without_ids();
+            if !late {
+                records[3] = records[3].replace("came late", "came soon");
+            }
+            for record in &mut records {
+                *record = record.replace("expected", "about");
+            }
+            records.join("\n") + "\n"
+        };
+        project.write("cases.jsonl", &unlabelled(true));
+        commit(&project, "no label");
+        git(project.root(), &["push", "--quiet", "origin", "main"]);
+        save(&project);
+        git(project.root(), &["checkout", "--quiet", "-b", "edited"]);
+        project.write("cases.jsonl", &unlabelled(false));
+        commit(&project, "edited");
+        // The budget is too small to ask the base about the edited case.
+        let said = project.kelvin(&["gate", "--budget", "5"]).expect(0);
+        let page = project.read("kelvin/gate.md");
+        assert!(page.contains("the edited case"), "{config}: {page}");
+        assert_eq!(
+            page.contains("compute: true"),
+            is_advised,
+            "{config}: {page}"
+        );
+        let judgement = verdict(&project, &said);
+        assert_eq!(
+            judgement["cannot_compute"] == json!(true),
+            !is_advised,
+            "{config}"
+        );
+    }
+}
+
+#[test]
+fn the_row_of_an_edited_case_says_that_both_sides_were_asked_its_new_text() {
+    let (_remote, url) = bare();
+    let project = project(&url);
+    branch(&project, "worse", &worse_for("alder|birch"));
+    edit(&project, &["alder"]);
+    commit(&project, "edited");
+    let said = project.kelvin(&["gate"]).expect(3);
+    let judgement = verdict(&project, &said);
+    let answers = judgement["answers"]["evidence"]["answers"].as_array();
+    let edited: Vec<(&Value, bool)> = answers
+        .expect("a list")
+        .iter()
+        .map(|answer| (&answer["item"], answer["edited"] == json!(true)))
+        .collect();
+    assert_eq!(
+        edited,
+        [(&json!("alder"), true), (&json!("birch"), false)],
+        "{judgement}"
+    );
+    let page = project.read("kelvin/gate.md");
+    insta::assert_snapshot!(page.matches("edited, and asked of both: ").count().to_string(), @"1");
 }

@@ -242,12 +242,12 @@ fn after_a_note_about_a_slip_lint_does_not_say_that_nothing_is_wrong() {
     };
     insta::assert_snapshot!(lint("labl"), @"
     note: cases.jsonl: no record has the field `labl` that `records.expected` names, so no case has a label; it is a field at the top of a record, and not one within another: the first record has `claim`, `rule`, `label`
-    note: cases.jsonl: 4 record(s); units: `claim` (4), `label` (4), `rule` (4); `records: {units: {...}}` declares others; no record has an `id`, so that a case is named by its text, and an edited text is another case: `records: {id: FIELD}` names a field
+    note: cases.jsonl: 4 record(s); units: `claim` (4), `label` (4), `rule` (4); `records: {units: {...}}` declares others; no record has an `id`, so that a case is named by its text, and an edited one is known by its place alone: `records: {id: FIELD}` names a field
     kelvin.yaml: can be run, but look at the notes above; read: 4 cases
     ");
     // What only says how the records were read is no slip.
     insta::assert_snapshot!(lint("label"), @"
-    note: cases.jsonl: 4 record(s); units: `claim` (4), `rule` (4); `records: {units: {...}}` declares others; no record has an `id`, so that a case is named by its text, and an edited text is another case: `records: {id: FIELD}` names a field
+    note: cases.jsonl: 4 record(s); units: `claim` (4), `rule` (4); `records: {units: {...}}` declares others; no record has an `id`, so that a case is named by its text, and an edited one is known by its place alone: `records: {id: FIELD}` names a field
     kelvin.yaml: nothing is wrong with it; read: 4 cases
     ");
 }

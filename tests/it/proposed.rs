@@ -468,3 +468,54 @@ fn a_pipeline_that_answers_in_prose_is_tried_before_it_is_written_down() {
     );
     assert!(written(&project).contains("candidate: {run: {python: \"bot:answer\"}}"));
 }
+
+#[test]
+fn a_function_that_needs_what_no_record_has_is_not_run() {
+    let lacks = "def decide(text, model):\n    return {\"decision\": model(text)}\n";
+    let fits = "def decide_all(text, channel):\n    return {\"decision\": channel}\n";
+    let record = |at: usize| {
+        let channel = ["mail", "phone"][at % 2];
+        format!(
+            "{{\"id\": \"t{at}\", \"text\": \"Ticket {at}.\", \"channel\": \"{channel}\", \"expected\": \"{channel}\"}}\n"
+        )
+    };
+    let records: String = (0..6).map(record).collect();
+    let (_remote, project) = fresh(&[("app.py", lacks), ("cases.jsonl", &records)]);
+    let said = project.kelvin(&["init", "--yes"]).expect(1);
+    insta::assert_snapshot!(lines_with(&said.stderr, &["model"]), @"  help: add `--run 'python3 pipeline.py {input} {output}'`, with what fits your pipeline; `app:decide` needs `model`, which is no field of the records: give it a default, or name a function that needs fields alone");
+    assert!(
+        !said.stdout.contains("running the pipeline"),
+        "{}",
+        said.stdout
+    );
+    // Another function, which can be called, is the one that is meant.
+    let both = format!("{lacks}\n\n{fits}");
+    let (_remote, project) = fresh(&[("app.py", &both), ("cases.jsonl", &records)]);
+    project
+        .kelvin(&["init", "--yes", "--governing-type", "channel"])
+        .expect(0);
+    assert!(written(&project).contains("app:decide_all"));
+}
+
+#[test]
+fn a_function_in_a_folder_that_is_no_package_finds_the_modules_beside_it() {
+    let (_remote, project) = fresh(&[
+        (
+            "src/app.py",
+            "import helper\n\n\ndef decide(text, channel):\n    return {\"decision\": helper.of(channel)}\n",
+        ),
+        ("src/helper.py", "def of(channel):\n    return channel\n"),
+        (
+            "cases.jsonl",
+            &["mail", "phone", "mail", "phone"]
+                .iter()
+                .enumerate()
+                .map(|(at, channel)| format!("{{\"id\": \"t{at}\", \"text\": \"Ticket {at}.\", \"channel\": \"{channel}\", \"expected\": \"{channel}\"}}\n"))
+                .collect::<String>(),
+        ),
+    ]);
+    project
+        .kelvin(&["init", "--yes", "--governing-type", "channel"])
+        .expect(0);
+    assert!(written(&project).contains("src.app:decide"));
+}

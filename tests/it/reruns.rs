@@ -227,3 +227,33 @@ fn every_repeat_has_a_text_of_its_own_which_is_the_same_in_the_next_run_and_no_n
     project.check();
     assert_eq!(seen(), first);
 }
+
+#[test]
+fn re_runs_that_end_by_default_are_not_said_to_have_spent_a_budget() {
+    for (options, told) in [
+        (&["gate"][..], "by default leave it open"),
+        (&["gate", "--budget", "3"], "the budget for re-runs ran out"),
+    ] {
+        let project = Project::new("");
+        project.write("kelvin.yaml", "run: sh {root}/pipeline.sh\njobs: 1\nscoring: {replicas: 3}\ninvariants:\n  is_done: {description: It is done, \
+                                      check: {type: contains, value: done}}\n");
+        project.write("pipeline.sh", "echo done\n");
+        let (_remote, url) = bare();
+        project.write(".gitignore", "/kelvin/\n/calls\n");
+        git(
+            project.root(),
+            &["init", "--quiet", "--initial-branch=main"],
+        );
+        git(project.root(), &["remote", "add", "origin", &url]);
+        commit(&project, "base");
+        git(project.root(), &["push", "--quiet", "origin", "main"]);
+        save(&project);
+        // It is done in every third run.
+        let script = "echo x >> \"$KELVIN_ROOT/calls\"\n[ $(($(wc -l < \"$KELVIN_ROOT/calls\") % 3)) -eq 0 ] && echo done || echo never\n";
+        branch(&project, "unsteady", script);
+        let said = project.kelvin(options);
+        let judgement = verdict(&project, &said);
+        let reasons = judgement["reasons"].to_string();
+        assert!(reasons.contains(told), "{options:?}: {reasons}");
+    }
+}

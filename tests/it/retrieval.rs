@@ -476,7 +476,7 @@ fn a_failed_query_counts_zero_is_listed_and_the_others_go_on() {
     assert_eq!(run["failure"]["kind"], json!({ "exit": 7 }));
     insta::assert_snapshot!(lines_with(&said.stdout, &["1 of 26"]), @"
     ~ 1 of 26 queries did not do as they should: `join`; the first one: failed: it
-    ~ 1 of 26 queries failed, and count 0 in the ranking measures: join
+    ~ 1 of 26 queries failed, and counts 0 in the ranking measures: join
     ");
 }
 

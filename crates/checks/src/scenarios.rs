@@ -9,7 +9,7 @@ use super::scenario::Scenario;
 use super::{interpolate, scenario};
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::{Code, Notice};
-use kelvin_page::listed;
+use kelvin_page::{have, listed};
 use kelvin_probe::case_files;
 
 /// The name of the only scenario if a configuration names neither cases nor scenarios.
@@ -153,9 +153,10 @@ fn expecting_nothing(all: &[Scenario], settings: &ChecksSettings) -> Option<Noti
         return None;
     }
     let text = format!(
-        "{} of {} scenarios have no `expected`, so {} does not apply to them: {}",
+        "{} of {} scenarios {} no `expected`, so {} does not apply there: {}",
         without.len(),
         all.len(),
+        have(without.len()),
         comparing.join(", "),
         listed(&without)
     );

@@ -1,5 +1,6 @@
 //! Connects the evidence probe with the rest of the program.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
@@ -13,6 +14,7 @@ use super::flip;
 use super::labelled;
 use super::labels_edited::{self, EditedLabels};
 use super::page::{self, EvidenceRun, Expectations};
+use super::renamed;
 use super::section::{EvidenceSection, findings};
 use crate::CaseRecord;
 use kelvin_page::{Chapter, ItemPage, PartView, in_one_line};
@@ -197,6 +199,10 @@ impl SectionKind for EvidenceKind {
             .chain(variants)
             .filter_map(|one| one.failure.as_ref());
         Some(in_one_line(failures.next()?))
+    }
+
+    fn renamed(&self, base: &dyn AnySection, head: &dyn AnySection) -> BTreeMap<String, String> {
+        renamed::renamed(own(base), own(head))
     }
 
     fn align(

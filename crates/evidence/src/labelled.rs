@@ -11,7 +11,7 @@ use crate::{CaseRecord, Sample, VariantRecord};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::stats;
 use kelvin_base::stats::Balanced;
-use kelvin_page::counted;
+use kelvin_page::{counted, have};
 use kelvin_record::{CaseValue, Cells, Metric};
 use kelvin_run::judge::Scorer;
 
@@ -77,7 +77,7 @@ pub(super) fn expected(case: &CaseRecord) -> Option<String> {
 pub(super) fn label_count(cases: &BTreeMap<String, CaseRecord>) -> Option<String> {
     let labelled = cases.values().filter(|case| case.expected.is_some());
     let labelled = labelled.count();
-    let have = if labelled == 1 { "has" } else { "have" };
+    let have = have(labelled);
     let all = counted(cases.len(), "case");
     (labelled > 0).then(|| format!("{labelled} of {all} {have} a label"))
 }

@@ -5,10 +5,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::config::is_file_of_records;
 use super::section::{EvidenceSection, findings};
 use crate::label::Label;
 use crate::{CaseRecord, labelled};
-use kelvin_page::{counted, safe};
+use kelvin_page::{counted, have, safe};
 use kelvin_record::{
     AlignedSection, AlignedSections, AlignmentWarning, ComparedSide, ItemComparison, Viewpoint,
 };
@@ -34,8 +35,48 @@ pub(super) struct EditedLabels {
     /// sides.
     #[serde(default, skip_serializing_if = "is_none")]
     pub first: usize,
+    /// The cases that the base labels, if the change labels no case at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<LostLabels>,
     /// The side whose labels the figures use.
     pub labels: ComparedSide,
+}
+
+/// Labels of the base of which the change has none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(super) struct LostLabels {
+    /// How many cases the base labels.
+    pub cases: usize,
+    /// Whether the labels are a field of records.
+    pub of_records: bool,
+}
+
+impl LostLabels {
+    /// None if the base has no label, or the change has one.
+    fn between(base: &EvidenceSection, head: &EvidenceSection) -> Option<Self> {
+        let is_labelled = |case: &&CaseRecord| case.expected.is_some();
+        let cases = base.items.values().filter(is_labelled).count();
+        if cases == 0 || head.items.values().any(|case| is_labelled(&case)) {
+            return None;
+        }
+        let mut files = head.items.values().map(|case| &case.file);
+        Some(Self {
+            cases,
+            of_records: files.any(|file| is_file_of_records(file)),
+        })
+    }
+
+    fn sentence(&self) -> String {
+        let renamed = match self.of_records {
+            true => {
+                ": no record has the field of the labels. One that was renamed is given to the pipeline until `records: \
+                 {expected: FIELD}` names it"
+            }
+            false => "",
+        };
+        let (cases, have) = (counted(self.cases, "case"), have(self.cases));
+        format!("no case has a label any more, where {cases} of the base {have} one{renamed}")
+    }
 }
 
 #[expect(
@@ -73,6 +114,7 @@ pub(super) fn align(
         true => ComparedSide::Head,
         false => reading.labels,
     };
+    let lost = LostLabels::between(base, head);
     let (mut base, mut head) = (base.clone(), head.clone());
     let scorer = judge::stored(&base.basis.scorer, &base.basis.levels);
     let mut unjudged = Vec::new();
@@ -113,6 +155,7 @@ pub(super) fn align(
             edited_too,
             unjudged,
             first,
+            lost,
             labels,
         }),
     })
@@ -180,6 +223,10 @@ impl ItemComparison for EditedLabels {
             is_open: false,
         });
         warnings.extend(warning);
+        warnings.extend(self.lost.as_ref().map(|lost| AlignmentWarning {
+            text: lost.sentence(),
+            is_open: false,
+        }));
         warnings
     }
 }

@@ -28,6 +28,7 @@ mod places;
 mod recompute;
 mod record;
 mod records;
+mod renamed;
 mod schedule;
 mod section;
 mod survey;

@@ -217,16 +217,23 @@ pub fn unusable_decision(case: &str, failure: &Failure, config: &Config) -> Opti
         }
         // What an HTTP service answers is put into `decision_field`, so that another name there changes nothing.
         let own = config.settings::<EvidenceSettings>();
-        let key = match own.and_then(|own| own.run.decision()) {
-            Some(_) => "run.http.decision",
-            None => "decision_field",
+        let of_http = own.is_some_and(|own| own.run.decision().is_some());
+        let file = config.file.display();
+        let help = match own.filter(|_| failure.kind == FailureKind::DecisionMissing) {
+            // A change may have renamed the field, and others may read it too.
+            Some(own) if !of_http => format!(
+                "`decision_field` in `{file}` is `{}`: have the output give that field again, or name another whose value \
+                 the scorer can compare",
+                own.decision_field.as_str()
+            ),
+            _ => {
+                let key = if of_http { "run.http.decision" } else { "decision_field" };
+                format!("set `{key}` in `{file}` to a field whose value the scorer can compare")
+            }
         };
         anyhow!(
-            "the first baseline, of case `{case}`, has no usable decision: {}\n  help: set \
-             `{key}` in `{}` to a field whose value the scorer can compare; nothing else \
-             was run",
+            "the first baseline, of case `{case}`, has no usable decision: {}\n  help: {help}; nothing else was run",
             failure.message,
-            config.file.display(),
         )
     })
 }

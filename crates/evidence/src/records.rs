@@ -10,6 +10,7 @@ use crate::perturb::Plan;
 use crate::{CaseRecord, Sample, UnitRecord, VariantRecord};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::threads;
+use kelvin_page::have;
 use kelvin_run::kept;
 use kelvin_run::kept::Times;
 use kelvin_run::{Outcome, Task};
@@ -202,7 +203,10 @@ fn failure_notices(
             notices.push(
                 Notice::new(
                     Code::VariantsFailed,
-                    format!("{failed} of {made} invocations failed and have no answer to compare"),
+                    format!(
+                        "{failed} of {made} invocations failed and {} no answer to compare",
+                        have(failed)
+                    ),
                 )
                 .case(name)
                 .kind(kind)

@@ -1,6 +1,7 @@
 //! The data of this probe in a report, and the figures that are computed from them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::basis::{Basis, Settings};
 use super::decision;
@@ -118,6 +119,26 @@ impl Item for CaseRecord {
     /// known, since both sides are also judged by them.
     fn take_over(&mut self, before: &Self) {
         self.expected.clone_from(&before.expected);
+    }
+
+    /// The units of swaps come from other cases.
+    fn rename_others(&mut self, ids: &BTreeMap<String, String>) {
+        let of_others = |variant: &VariantRecord| {
+            let mut added = variant.notes.added.iter();
+            added.any(|unit| {
+                unit.from
+                    .as_deref()
+                    .is_some_and(|from| ids.contains_key(from))
+            })
+        };
+        for variant in self.variants.iter_mut().filter(|one| of_others(one)) {
+            let added = &mut Arc::make_mut(&mut variant.notes).added;
+            for from in added.iter_mut().flat_map(|unit| &mut unit.from) {
+                if let Some(id) = ids.get(&**from) {
+                    *from = id.as_str().into();
+                }
+            }
+        }
     }
 
     fn input(&self, variant: Option<&str>) -> Option<StoredInput> {

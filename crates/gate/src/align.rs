@@ -19,6 +19,31 @@ pub struct AlignedReports {
     pub comparisons: ItemComparisons,
 }
 
+/// Gives the items of the base that the head has under other ids the ids of the head, and returns the ids that they had,
+/// by those that they have now. A run of some items does not tell which ones are there, so nothing is renamed by it.
+pub fn with_ids_of_the_head(base: &mut Report, head: &Report) -> BTreeMap<String, String> {
+    let is_whole = |report: &Report| report.run.only.is_empty() && report.run.shard.is_none();
+    if !is_whole(base) || !is_whole(head) {
+        return BTreeMap::new();
+    }
+    let kinds = head.probes.kinds().iter();
+    let renamed = kinds.filter_map(|kind| {
+        let [old, new] = [&*base, head].map(|report| report.probes.of(kind.name()));
+        Some(kind.renamed(old?, new?))
+    });
+    let ids: BTreeMap<String, String> = renamed.flatten().collect();
+    base.probes.rename(&ids);
+    for metric in base.metrics.values_mut() {
+        metric.per_case.rename(&ids);
+    }
+    for case in base.notices.iter_mut().flat_map(|notice| &mut notice.case) {
+        if let Some(id) = ids.get(case) {
+            case.clone_from(id);
+        }
+    }
+    ids.into_iter().map(|(old, new)| (new, old)).collect()
+}
+
 /// Aligns the sections that both reports have of the same probe, by the labels of the base and the known values.
 pub fn align(base: &Report, head: &Report) -> AlignedReports {
     align_by(base, head, Viewpoint::default())

@@ -17,7 +17,7 @@ use super::unscored;
 use super::verdict::Verdict;
 use crate::compare::AnswerPairs;
 use crate::report::Report;
-use kelvin_page::{ANSWERS, AnswerList, AnswerRow, HitsBeside, Phrase, RankedRow, safe};
+use kelvin_page::{ANSWERS, AnswerList, AnswerRow, HitsBeside, Phrase, RankedRow, are, safe};
 use kelvin_record::{Flip, KeptTexts, Nouns, Ought, RankedHit, RankedHits, is_withheld, probe_of};
 
 /// How many answers are stored at most; the reports contain all of them.
@@ -108,6 +108,9 @@ pub struct ChangedAnswer {
     /// The question or the input, if the report has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
+    /// Whether the change edits that text, and the base was asked it too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
     /// What should be answered, if somebody has said it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
@@ -136,6 +139,15 @@ pub fn add_hits(verdict: &mut Verdict, (base, head): (&Report, &Report)) {
         for answer in changed.answers.iter_mut().take(ANSWERS) {
             answer.hits = kind.ranked_hits(sections, &answer.item);
         }
+    }
+}
+
+/// Marks the answers to items that the change edits and whose new text the base was asked too: other sentences may speak
+/// of what the two sides answer to the text that the base has.
+pub fn mark_edited(verdict: &mut Verdict, is_edited: &dyn Fn(&str) -> bool) {
+    let answers = verdict.answers.values_mut();
+    for answer in answers.flat_map(|changed| &mut changed.answers) {
+        answer.edited = is_edited(&answer.item);
     }
 }
 
@@ -383,20 +395,25 @@ impl ChangedAnswers {
     }
 
     /// Advice to the reader about the answers that differ. `is_judged`: whether the gate looks at what the answers are
-    /// worth already, and not only at whether they move.
-    pub fn advice(&self, is_judged: bool) -> Option<Phrase> {
+    /// worth already, and not only at whether they move. `may_compute`: whether `baseline: {compute: true}` may be
+    /// advised.
+    pub fn advice(&self, is_judged: bool, may_compute: bool) -> Option<Phrase> {
         let Some(first) = self.answers.first() else {
             let first = self.edited.first()?;
             let look = Phrase::text(format!(
                 "Look whether the edited {} are answered rightly, first ",
                 self.items
             ));
-            return Some(
-                look.name(&first.item)
-                    .and(": the base has answered another text. With ")
+            let look = look
+                .name(&first.item)
+                .and(": the base has answered another text.");
+            return Some(match may_compute {
+                true => look
+                    .and(" With ")
                     .name("baseline: {compute: true}")
                     .and(" it answers the edited one too."),
-            );
+                false => look,
+            });
         };
         let is_expected = |answer: &ChangedAnswer| {
             let expected = answer.expected.as_deref();
@@ -466,10 +483,6 @@ impl ChangedAnswers {
     }
 }
 
-const fn are(count: usize) -> &'static str {
-    if count == 1 { "is" } else { "are" }
-}
-
 const fn come(count: usize) -> &'static str {
     if count == 1 { "comes" } else { "come" }
 }
@@ -485,6 +498,7 @@ impl ChangedAnswer {
         };
         Self {
             item: other.item.name.clone(),
+            edited: false,
             asked: question(&other.item.asked),
             expected: question(&other.item.expected),
             base: safe::cut(&base, most),
@@ -501,7 +515,11 @@ impl ChangedAnswer {
         let (base, head) = beside_each_other(&self.base, &self.head);
         AnswerRow {
             item: self.item.clone(),
-            asked: self.asked.clone(),
+            asked: match (&self.asked, self.edited) {
+                (Some(asked), true) => Some(format!("edited, and asked of both: {asked}")),
+                (None, true) => Some("edited, and asked of both".to_owned()),
+                (asked, false) => asked.clone(),
+            },
             expected: self.expected.as_deref().map(bare),
             base,
             head,

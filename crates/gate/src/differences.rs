@@ -190,8 +190,9 @@ impl Difference {
                         listed(left)
                     ),
                 };
+                let them = if *cases == 1 { "it" } else { "them" };
                 format!(
-                    "the base commit was also run on {} as the change has them, so that what it edits is \
+                    "the base commit was also run on {} as the change has {them}, so that what it edits is \
                      paired like any other{left}",
                     nouns.counted(*cases)
                 )

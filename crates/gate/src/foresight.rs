@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::Gate;
+use super::governing::moves;
 use super::policy::Policy;
 use super::sentence::name;
 use crate::compare::Comparison;
@@ -37,8 +38,9 @@ impl UnseenType {
         } = self;
         let of = name(&self.of_type);
         format!(
-            "this suite cannot see the loss of {of}: {moved} of {swaps} swaps of it move the decision; {items} in \
-             which it alone decides{or_more} would show it"
+            "this suite cannot see the loss of {of}: {moved} of {swaps} swaps of it {} the decision; {items} in \
+             which it alone decides{or_more} would show it",
+            moves(*moved)
         )
     }
 }

@@ -69,9 +69,10 @@ pub struct Judgement {
     /// How far the head is from the anchor; missing if the configuration names no anchor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
-    /// The items of the base that have another text on the head. They are known while a gate runs, and not written.
+    /// The items of the base that have another text on the head: the id on the base, by the one on the head. They are
+    /// known while a gate runs, and not written.
     #[serde(skip)]
-    pub edited_texts: Vec<String>,
+    pub edited_texts: BTreeMap<String, String>,
     /// How to run this gate again; missing if nothing was run, as between two named reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<Reproduction>,
@@ -136,7 +137,7 @@ impl Judgement {
             base_reruns: 0,
             cost_ratio: None,
             drift: None,
-            edited_texts: Vec::new(),
+            edited_texts: BTreeMap::new(),
             reproduce: None,
             approval: None,
         }
@@ -393,6 +394,7 @@ pub fn unaffected(base: &Report, policy: &Policy, from: Provenance, why: &str) -
         answers: BTreeMap::new(),
         turnover: BTreeMap::new(),
         nouns: base.probes.nouns(),
+        cannot_compute: false,
     };
     Judgement {
         base_invocations: Some(base.run.session.cost.invocations),

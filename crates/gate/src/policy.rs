@@ -36,6 +36,8 @@ pub struct Policy {
     pub deterministic: bool,
     /// The limits for the re-runs.
     pub budget: RerunBudget,
+    /// Whether `baseline: {compute: true}` may be advised: it is not set already, and could be used.
+    pub may_compute: bool,
 }
 
 /// How a drop is distinguished from noise.
@@ -102,6 +104,35 @@ pub struct RerunBudget {
     pub calls: Option<usize>,
     /// The maximum time for all re-runs together, in minutes.
     pub minutes: Option<f64>,
+}
+
+/// What may be advised, and is not in the configuration already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advisable {
+    /// `baseline: {compute: true}`.
+    pub compute: bool,
+    /// A budget for the re-runs, in place of the default.
+    pub budget: bool,
+}
+
+impl Advisable {
+    /// Why nothing more was run again, where more calls would have been needed.
+    pub const fn spent(self) -> &'static str {
+        match self.budget {
+            true => {
+                "the re-runs that are made by default leave it open; `gate: {budget: {calls: N}}` allows more"
+            }
+            false => "the budget for re-runs ran out",
+        }
+    }
+
+    /// The settings by which the base is run more often.
+    pub const fn runs_of_the_base(self) -> &'static str {
+        match self.compute {
+            true => "`baseline: {repeats: 5}`, or `baseline: {compute: true}`,",
+            false => "`baseline: {repeats: 5}`",
+        }
+    }
 }
 
 impl Default for Policy {
@@ -187,6 +218,15 @@ impl Policy {
                 calls: budget.calls,
                 minutes: budget.minutes,
             },
+            may_compute: true,
+        }
+    }
+
+    /// What may be advised.
+    pub const fn advisable(&self) -> Advisable {
+        Advisable {
+            compute: self.may_compute,
+            budget: self.budget.calls.is_none() && self.budget.minutes.is_none(),
         }
     }
 

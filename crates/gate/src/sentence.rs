@@ -4,11 +4,10 @@
 use super::governing::TypeDecision;
 use super::look::{BoundsSource, GUARD, Look, UPPER_CONFIDENCE};
 use super::looks::LooksEnding;
-use super::policy::{Effect, OnSuspected, Rule};
+use super::policy::{Advisable, Effect, OnSuspected, Rule};
 use super::verdict::{BrokenCase, Cause, MetricVerdict};
 use kelvin_base::stats;
-use kelvin_page::display;
-use kelvin_page::safe;
+use kelvin_page::{are, display, safe};
 use kelvin_record::{Direction, Nouns};
 
 /// Longer names are shortened.
@@ -29,6 +28,8 @@ pub(super) struct Subject<'a> {
     pub(super) rule: Rule,
     /// The effect of a drop that noise may explain.
     pub(super) on_suspected: OnSuspected,
+    /// What may be advised.
+    pub(super) advisable: Advisable,
     /// The minimum that was not reached, if there is one.
     pub(super) min: Option<f64>,
     /// Why there is no value, in the words of the report that lacks it.
@@ -48,7 +49,7 @@ impl Subject<'_> {
                 if self.of_type.is_some() =>
             {
                 self.of_type
-                    .map_or_else(String::new, TypeDecision::sentence)
+                    .map_or_else(String::new, |decided| decided.sentence(self.advisable))
             }
             Cause::Drop => self.regression(),
             Cause::Bounded => self.pass(),
@@ -275,7 +276,39 @@ impl Subject<'_> {
             Some(chance) => format!(": {}", of_chance(chance)),
             None => range(look, self.nouns),
         };
-        format!("{range}{}", after(ending, look, self.verdict, self.nouns))
+        format!("{range}{}", self.after(look, ending))
+    }
+
+    /// Why the metric stayed open, and what would decide it.
+    fn after(&self, look: &Look, ending: LooksEnding) -> String {
+        let Nouns { item, items } = self.nouns;
+        match ending {
+            LooksEnding::Decided => String::new(),
+            LooksEnding::NoRerun => format!("; no {item} was run again"),
+            LooksEnding::CannotRerun => {
+                "; an earlier step has left its values, and nothing here can make them again"
+                    .to_owned()
+            }
+            LooksEnding::RerunBefore => {
+                format!("; it stayed open when the run had run doubtful {items} again")
+            }
+            LooksEnding::NoBudget => "; the budget allows no re-run".to_owned(),
+            LooksEnding::BudgetSpent => format!("; {}", self.advisable.spent()),
+            LooksEnding::AnswersKept => {
+                "; its re-runs came from answers that the pipeline keeps, and tell nothing of its noise"
+                    .to_owned()
+            }
+            LooksEnding::RerunsFailed => {
+                format!("; the re-runs of the {items} that dropped failed")
+            }
+            LooksEnding::StillOpen if look.rests_on_single_bases => {
+                let runs = self.advisable.runs_of_the_base();
+                format!("; the base was run once, and that is what leaves it open: {runs} would decide more")
+            }
+            // Neither more runs nor more items tell what the other inputs do.
+            LooksEnding::StillOpen if self.verdict.unpaired => String::new(),
+            LooksEnding::StillOpen => still_open(look, self.verdict.max_drop, self.nouns),
+        }
     }
 
     /// The two values of the metric.
@@ -371,37 +404,6 @@ fn range(look: &Look, nouns: &Nouns) -> String {
     }
 }
 
-/// Why the metric stayed open, and what would decide it.
-fn after(ending: LooksEnding, look: &Look, verdict: &MetricVerdict, nouns: &Nouns) -> String {
-    let Nouns { item, items } = nouns;
-    match ending {
-        LooksEnding::Decided => String::new(),
-        LooksEnding::NoRerun => format!("; no {item} was run again"),
-        LooksEnding::CannotRerun => {
-            "; an earlier step has left its values, and nothing here can make them again".to_owned()
-        }
-        LooksEnding::RerunBefore => {
-            format!("; it stayed open when the run had run doubtful {items} again")
-        }
-        LooksEnding::NoBudget => "; the budget allows no re-run".to_owned(),
-        LooksEnding::BudgetSpent => "; the budget for re-runs ran out".to_owned(),
-        LooksEnding::AnswersKept => {
-            "; its re-runs came from answers that the pipeline keeps, and tell \
-                                nothing of its noise"
-                .to_owned()
-        }
-        LooksEnding::RerunsFailed => format!("; the re-runs of the {items} that dropped failed"),
-        LooksEnding::StillOpen if look.rests_on_single_bases => {
-            "; the base was run once, and that is what leaves it open: `baseline: \
-             {repeats: 5}`, or `baseline: {compute: true}`, would decide more"
-                .to_owned()
-        }
-        // Neither more runs nor more items tell what the other inputs do.
-        LooksEnding::StillOpen if verdict.unpaired => String::new(),
-        LooksEnding::StillOpen => still_open(look, verdict.max_drop, nouns),
-    }
-}
-
 /// What would decide a metric that is open after all re-runs, if drop and noise are as they seem. The noise of a mean
 /// shrinks with more runs as it does with more cases, so that neither is advised where so many would be needed of the
 /// one that as many would be needed of the other.
@@ -485,7 +487,9 @@ pub(super) fn broken(
     };
     let seen = match cases {
         [BrokenCase { bad, runs: 1, .. }] if *bad == 1 => format!("its one run is {worse}"),
-        [BrokenCase { bad, runs, .. }] => format!("{bad} of its {runs} runs are {worse}"),
+        [BrokenCase { bad, runs, .. }] => {
+            format!("{bad} of its {runs} runs {} {worse}", are(*bad))
+        }
         _ => format!("their runs are {worse}"),
     };
     let case = nouns.of(cases.len());

@@ -40,6 +40,9 @@ pub struct Verdict {
     /// What the items of each probe are called, by the name of the probe.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nouns: BTreeMap<String, Nouns>,
+    /// Whether `baseline: {compute: true}` is set already or cannot be used, so that nobody is advised to set it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cannot_compute: bool,
 }
 
 /// A verdict in one word.
@@ -396,6 +399,7 @@ impl Verdict {
             answers: BTreeMap::new(),
             turnover: BTreeMap::new(),
             nouns: BTreeMap::new(),
+            cannot_compute: false,
         }
     }
 

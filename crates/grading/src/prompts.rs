@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
+use kelvin_page::have;
 use kelvin_probe::rows::{self, RowFields, RowForm};
 use kelvin_run::config::Problem;
 use kelvin_run::config::diagnostic;
@@ -188,9 +189,10 @@ fn references(prompts: &[Prompt], found: &mut Vec<Problem>) {
         && without.len() < prompts.len()
     {
         let what = format!(
-            "{} of {} prompts have no `reference`, the first of them is `{first}`",
+            "{} of {} prompts {} no `reference`, first `{first}`",
             without.len(),
-            prompts.len()
+            prompts.len(),
+            have(without.len())
         );
         let help = "give every prompt a reference, or none: a score next to a reference means something else \
                     than one without";
@@ -325,7 +327,7 @@ mod tests {
              {\"id\": \n",
         );
         insta::assert_snapshot!(shown, @r#"
-        1 of 2 prompts have no `reference`, the first of them is `a`
+        1 of 2 prompts has no `reference`, first `a`
         --> prompts.jsonl
          = help: give every prompt a reference, or none: a score next to a reference means something else than one without
 
@@ -401,7 +403,7 @@ mod tests {
             "{\"id\": \"a\", \"prompt\": \"p\", \"reference\": \"r\"}\n{\"id\": \"b\", \"prompt\": \"q\"}\n",
         );
         insta::assert_snapshot!(shown, @"
-        1 of 2 prompts have no `reference`, the first of them is `b`
+        1 of 2 prompts has no `reference`, first `b`
         --> prompts.jsonl
          = help: give every prompt a reference, or none: a score next to a reference means something else than one without
         ");

@@ -7,7 +7,7 @@ use super::figures::figures;
 use super::record::{GradingBasis, PromptRecord};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
-use kelvin_page::counted;
+use kelvin_page::{are, counted, have};
 use kelvin_record::{
     Answer, AnsweredItem, AnySection, Findings, Item, KeptTexts, Repeats, Section, SectionAnswers,
 };
@@ -135,7 +135,9 @@ fn unscored(prompts: &BTreeMap<String, PromptRecord>) -> Option<Notice> {
         more => format!(" and {more} more"),
     };
     let text = format!(
-        "{errors} of {total} samples have no score and are in no mean: {}{more}",
+        "{errors} of {total} samples {} no score and {} in no mean: {}{more}",
+        have(errors),
+        are(errors),
         shown.join(", ")
     );
     Some(Notice::new(Code::Unscored, text).counts(total, total - errors))

@@ -167,6 +167,16 @@ pub fn counted(count: usize, word: &str) -> String {
     }
 }
 
+/// The verb of `1 of 5 cases is`, `2 of 5 cases are`.
+pub const fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+/// The verb of `1 of 5 cases has`, `2 of 5 cases have`.
+pub const fn have(count: usize) -> &'static str {
+    if count == 1 { "has" } else { "have" }
+}
+
 /// The tokens and the money that model calls have used, as a text for people; none if no model was called.
 pub fn used(usage: Option<&Usage>) -> Option<String> {
     let usage = usage?;

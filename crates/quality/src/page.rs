@@ -8,7 +8,7 @@ use super::score::{Band, Factor, points};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_page::{
     Block, Chapter, Column, Estimate, FigureTable, Headword, Phrase, Statement, Table, TableRow,
-    Tone, counted,
+    Tone, are, counted, have,
 };
 use kelvin_record::{Metric, estimate, family, spread};
 
@@ -82,7 +82,7 @@ fn statements(section: &QualitySection) -> Vec<Statement> {
         if these.is_empty() {
             continue;
         }
-        let are = if these.len() == 1 { "is" } else { "are" };
+        let are = are(these.len());
         let what = format!(
             "{} of {} {are} {} ({}): {}",
             these.len(),
@@ -319,7 +319,7 @@ pub(super) fn notices(section: &QualitySection) -> Vec<Notice> {
             "{} of the quality score, `{first}` first, {} fewer than {wanted} live runs with a score, so \
              {} insufficient and has no score{cure}",
             counted(few.len(), "case"),
-            if few.len() == 1 { "has" } else { "have" },
+            have(few.len()),
             if few.len() == 1 { "it is" } else { "each is" },
         );
         found.push(

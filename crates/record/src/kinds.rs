@@ -121,6 +121,13 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
+    /// The items of the base that a change edits and that have other ids on the head, since the ids are made of their
+    /// texts: the id on the head by the one on the base.
+    fn renamed(&self, base: &dyn AnySection, head: &dyn AnySection) -> BTreeMap<String, String> {
+        let _ = (base, head);
+        BTreeMap::new()
+    }
+
     /// Prepares two sections for a comparison from a viewpoint, and compares their items; none if they are compared
     /// unchanged.
     fn align(

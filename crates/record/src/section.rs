@@ -110,6 +110,11 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
     fn take_over(&mut self, before: &Self) {
         let _ = before;
     }
+
+    /// Replaces the ids of other items that the record mentions.
+    fn rename_others(&mut self, ids: &BTreeMap<String, String>) {
+        let _ = ids;
+    }
 }
 
 /// A position in a file.
@@ -174,6 +179,9 @@ pub trait AnySection: fmt::Debug + Send + Sync {
 
     /// Removes some items, by their ids.
     fn leave_out(&mut self, ids: &BTreeSet<String>);
+
+    /// Gives some items other ids, also where records mention them. `ids`: the new ones by the old ones.
+    fn rename(&mut self, ids: &BTreeMap<String, String>);
 
     /// Like [`Item::shorten`], for all items of the section.
     fn shorten(&mut self, texts: KeptTexts);
@@ -303,6 +311,13 @@ where
 
     fn leave_out(&mut self, ids: &BTreeSet<String>) {
         self.items.retain(|id, _| !ids.contains(id));
+    }
+
+    fn rename(&mut self, ids: &BTreeMap<String, String>) {
+        self.items.rename(ids);
+        self.items
+            .values_mut()
+            .for_each(|item| item.rename_others(ids));
     }
 
     fn shorten(&mut self, texts: KeptTexts) {

@@ -108,6 +108,13 @@ impl Sections {
         }
     }
 
+    /// Gives some items of every section other ids. `ids`: the new ones by the old ones.
+    pub fn rename(&mut self, ids: &BTreeMap<String, String>) {
+        for section in self.by_name.values_mut() {
+            section.rename(ids);
+        }
+    }
+
     /// Keeps only the section of one probe, and returns the names of the others.
     pub fn keep(&mut self, name: &str) -> Vec<String> {
         let others = self.by_name.keys().filter(|of| *of != name);
@@ -291,6 +298,8 @@ impl AnySection for UnknownSection {
     fn take_in(&mut self, _: Box<dyn AnySection>) {}
 
     fn leave_out(&mut self, _: &BTreeSet<String>) {}
+
+    fn rename(&mut self, _: &BTreeMap<String, String>) {}
 
     fn shorten(&mut self, _: KeptTexts) {}
 

@@ -30,6 +30,18 @@ impl<V: PartialEq> SharedMap<V> {
 }
 
 impl<V: Clone> SharedMap<V> {
+    /// Gives some values other names. `names`: the new ones by the old ones.
+    pub fn rename(&mut self, names: &BTreeMap<String, String>) {
+        if names.keys().any(|name| self.0.contains_key(name)) {
+            let values = std::mem::take(self).into_map().into_iter();
+            let renamed = values.map(|(name, value)| match names.get(&name) {
+                Some(new) => (new.clone(), value),
+                None => (name, value),
+            });
+            *self = renamed.collect::<BTreeMap<_, _>>().into();
+        }
+    }
+
     /// The plain map.
     pub fn into_map(self) -> BTreeMap<String, V> {
         Arc::unwrap_or_clone(self.0)

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::figures::{figures, figures_of_base};
 use super::record::{EarlyEnd, ResultRecord, ResultsSection, SuiteBasis, cases, id, nouns_of_tool};
-use kelvin_page::{Phrase, listed, safe};
+use kelvin_page::{Phrase, are, have, listed, safe};
 use kelvin_record::{
     AlignedSection, AlignedSections, AlignmentWarning, Direction, ItemComparison, Nouns,
     SettingDiffers, UnfinishedRun,
@@ -182,9 +182,10 @@ impl ItemComparison for ResultsChange {
             let names: Vec<&str> = change.not_reached.iter().map(String::as_str).collect();
             let text = format!(
                 "the evaluator of the suite `{suite}` ended early, with {ended}; on the base it ended with {before}, and {} of {} \
-                 of the base are not in its results: {}",
+                 of the base {} not in its results: {}",
                 names.len(),
                 change.nouns.counted(change.base),
+                are(names.len()),
                 listed(&names)
             );
             let headline = Phrase::text("the evaluator of ")
@@ -202,7 +203,7 @@ impl ItemComparison for ResultsChange {
     fn warnings(&self) -> Vec<AlignmentWarning> {
         let mut warnings = Vec::new();
         for (suite, change) in &self.suites {
-            let mut warn = |cases: &[String], what: &str, cure: &str| {
+            let mut warn = |cases: &[String], what: (&str, &str), cure: &str| {
                 if !cases.is_empty() {
                     let text = change.sentence(suite, (cases, what, cure));
                     let is_open = true;
@@ -211,19 +212,28 @@ impl ItemComparison for ResultsChange {
             };
             warn(
                 &change.scored_otherwise,
-                "are scored in another way than on the base",
+                (
+                    are(change.scored_otherwise.len()),
+                    "scored in another way than on the base",
+                ),
                 "what they win or lose by it cannot be told from what the pipeline does: change the scoring in a change of \
                  its own",
             );
             warn(
                 &change.gone,
-                "of the base are not in the results any more, which is more than `max_missing` allows",
+                (
+                    are(change.gone.len()),
+                    "not in the results any more, which is more than `max_missing` allows",
+                ),
                 "see that all of them are run",
             );
             let (was, is) = change.thinned_from.unwrap_or_default();
             warn(
                 &change.thinned,
-                &format!("have fewer results in a run than on the base, {is} and not {was}"),
+                (
+                    have(change.thinned.len()),
+                    &format!("fewer results in a run than on the base, {is} and not {was}"),
+                ),
                 "what an evaluator does not write may be what failed: have it write every result, a failed one with an empty \
                  score, or have base and change run as often",
             );
@@ -242,8 +252,9 @@ impl ItemComparison for ResultsChange {
                 "have each case answered several times (`--repeat 3` or the like of the evaluator, else `repeats: 3`), or add \
                  a `rerun`"
             };
-            let what = "are worse, and each was run once on each side, so that nothing tells noise from a drop";
-            change.sentence(suite, (&change.worse_once, what, cure))
+            let worse = &change.worse_once;
+            let what = "worse, and each was run once on each side, so that nothing tells noise from a drop";
+            change.sentence(suite, (worse, (are(worse.len()), what), cure))
         });
         told.collect()
     }
@@ -251,10 +262,14 @@ impl ItemComparison for ResultsChange {
 
 impl SuiteChange {
     /// A sentence about some cases of the suite: what is the matter with them, and what to do.
-    fn sentence(&self, suite: &str, (cases, what, cure): (&[String], &str, &str)) -> String {
+    fn sentence(
+        &self,
+        suite: &str,
+        (cases, (verb, what), cure): (&[String], (&str, &str), &str),
+    ) -> String {
         let names: Vec<&str> = cases.iter().map(String::as_str).collect();
         format!(
-            "{} of {} of the suite `{suite}` {what}: {}; {cure}",
+            "{} of {} of the suite `{suite}` {verb} {what}: {}; {cure}",
             cases.len(),
             self.nouns.counted(self.base),
             listed(&names)
@@ -379,7 +394,7 @@ mod tests {
             told[0].is_open && told[0].text.contains("1 of 2 cases"),
             "{told:?}"
         );
-        insta::assert_snapshot!(told[0].text, @"1 of 2 cases of the suite `qa` are scored in another way than on the base: a; what they win or lose by it cannot be told from what the pipeline does: change the scoring in a change of its own");
+        insta::assert_snapshot!(told[0].text, @"1 of 2 cases of the suite `qa` is scored in another way than on the base: a; what they win or lose by it cannot be told from what the pipeline does: change the scoring in a change of its own");
     }
 
     #[test]
@@ -430,7 +445,7 @@ mod tests {
         let base = section(&[("a", "", &[1.0]), ("b", "", &[1.0]), ("c", "", &[0.0])]);
         let head = section(&[("a", "", &[0.0]), ("b", "", &[1.0]), ("c", "", &[1.0])]);
         let told = |head| align(&base, head).map(|aligned| aligned.items.noise_warnings());
-        insta::assert_snapshot!(told(&head).unwrap_or_default().join("\n"), @"1 of 3 cases of the suite `qa` are worse, and each was run once on each side, so that nothing tells noise from a drop: a; have each case answered several times (`--repeat 3` or the like of the evaluator, else `repeats: 3`), or add a `rerun`");
+        insta::assert_snapshot!(told(&head).unwrap_or_default().join("\n"), @"1 of 3 cases of the suite `qa` is worse, and each was run once on each side, so that nothing tells noise from a drop: a; have each case answered several times (`--repeat 3` or the like of the evaluator, else `repeats: 3`), or add a `rerun`");
         let repeated = section(&[("a", "", &[0.0, 0.0]), ("b", "", &[1.0]), ("c", "", &[1.0])]);
         assert_eq!(told(&repeated).unwrap_or_default(), Vec::<String>::new());
         assert_eq!(warnings(&base, &head), []);

@@ -8,7 +8,7 @@ use super::record::{ResultSample, ResultsSection, SuiteBasis, cases, nouns_of_to
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::stats;
 use kelvin_base::stats::Balanced;
-use kelvin_page::listed;
+use kelvin_page::{are, listed};
 use kelvin_record::{CaseValue, Cells, Direction, Interval, Metric, Range, Unit};
 
 /// A drop between single runs fails the gate only if chance produces it with at most this probability. Most files of
@@ -282,8 +282,11 @@ pub(super) fn notices(section: &ResultsSection) -> Vec<Notice> {
         if errors > 0 {
             let all = samples().count();
             let text = format!(
-                "{errors} of {all} samples of the suite `{suite}` are errors, which are no failures and count against what was \
-                 measured: {}",
+                "{errors} of {all} samples of the suite `{suite}` {}, and count against what was measured: {}",
+                match errors {
+                    1 => "is an error, which is no failure",
+                    _ => "are errors, which are no failures",
+                },
                 listed(&failing)
             );
             notices.push(Notice::new(Code::Unscored, text).counts(all, all - errors));
@@ -297,7 +300,7 @@ pub(super) fn notices(section: &ResultsSection) -> Vec<Notice> {
             let text = format!(
                 "{} of the suite `{suite}` {} shown and never gated, since `flaky` names {}: {}",
                 nouns_of_tool(&basis.tool).counted(names.len()),
-                if names.len() == 1 { "is" } else { "are" },
+                are(names.len()),
                 if names.len() == 1 { "it" } else { "them" },
                 listed(&names)
             );

@@ -16,7 +16,7 @@ use crate::documents::Documents;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};
-use kelvin_page::{listed, safe};
+use kelvin_page::{are, listed, safe};
 use kelvin_probe::{RepeatedItems, answer};
 use kelvin_record::SharedMap;
 use kelvin_run::targets::Reply;
@@ -194,11 +194,9 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
             let query = &section.items[*id];
             failures(query) == query.runs.len()
         });
-    tell(
-        Code::own("queries_failed"),
-        failed,
-        "failed, and count 0 in the ranking measures",
-    );
+    let count = |ids: &[&str]| if ids.len() == 1 { "counts" } else { "count" };
+    let fails = format!("failed, and {} 0 in the ranking measures", count(&failed));
+    tell(Code::own("queries_failed"), failed, &fails);
     // The results of a query in its other runs count.
     let shares = in_part.iter().map(|id| &section.items[*id]);
     let shares: BTreeSet<(usize, usize)> = shares
@@ -214,11 +212,9 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
         &format!("failed in {which} runs, which count 0 in the ranking measures"),
     );
     let missing = those(&|run| run.missing);
-    tell(
-        Code::own("missing_queries"),
-        missing,
-        "are not in the run, and count 0",
-    );
+    let (are, count) = (are(missing.len()), count(&missing));
+    let is_missing = format!("{are} not in the run, and {count} 0");
+    tell(Code::own("missing_queries"), missing, &is_missing);
     let with_stray = |is_it: &dyn Fn(StrayCitations<'_>) -> bool| -> Vec<&str> {
         let queries = section.items.iter();
         let queries = queries.filter(|(_, query)| {

@@ -130,7 +130,11 @@ impl Survey {
     /// The functions that may be a pipeline of a kind, the most likely first. A function is likely if it takes several
     /// fields of a record by their names, and if its name contains a verb of that kind.
     pub(super) fn functions(&self, kind: PipelineKind) -> Vec<&str> {
-        let mut functions: Vec<&Function> = self.functions.iter().collect();
+        let mut functions: Vec<&Function> = self
+            .functions
+            .iter()
+            .filter(|function| self.lacking(function, kind).is_none())
+            .collect();
         functions.sort_by_key(|function| {
             let verb = verb_in(&function.address, kind).unwrap_or(usize::MAX);
             (!self.has_its_fields(function), verb)
@@ -149,6 +153,24 @@ impl Survey {
         needed.len() > 1 && self.data.iter().any(has_all)
     }
 
+    /// The first parameter of a function that is no field of a record; none if each is one, or if the input may be handed
+    /// over in another way.
+    fn lacking<'f>(&self, function: &'f Function, kind: PipelineKind) -> Option<&'f str> {
+        if kind != PipelineKind::Decides || function.required.len() < 2 {
+            return None;
+        }
+        let records = self.data.iter().chain(&self.ignored);
+        let mut lacking = records.map(|file| {
+            let is_given = |name: &&String| {
+                let mut fields = file.record.keys();
+                GIVEN.contains(&name.as_str()) || fields.any(|key| key.eq_ignore_ascii_case(name))
+            };
+            function.required.iter().find(|name| !is_given(name))
+        });
+        let first = lacking.next()??;
+        lacking.all(|one| one.is_some()).then_some(first)
+    }
+
     /// The function that is certainly meant: the only one, or the only one with a fitting name.
     pub(super) fn function(&self, kind: PipelineKind) -> Option<&str> {
         let functions = self.functions(kind);
@@ -163,6 +185,14 @@ impl Survey {
     /// Why the functions with the most fitting names are not offered, in one sentence; none if all are.
     pub(super) fn uncallable(&self, kind: PipelineKind) -> Option<String> {
         let says_so = |address: &&String| verb_in(address, kind).is_some();
+        let mut named = self.functions.iter().filter(|one| says_so(&&one.address));
+        let lacking = named.find_map(|one| Some((&one.address, self.lacking(one, kind)?)));
+        if let Some((address, parameter)) = lacking {
+            return Some(format!(
+                "`{address}` needs `{parameter}`, which is no field of the records: give it a default, or name a function \
+                 that needs fields alone"
+            ));
+        }
         let names = self.uncallable.iter().filter(says_so).take(3);
         let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
         let are = match names.as_slice() {
@@ -243,6 +273,16 @@ fn flag_of_traces(text: &str, record: Option<&Map<String, Value>>) -> Option<&'s
     let is_trace = has("observations") && has("timestamp") || has("traceId") && has("type");
     is_trace.then_some("--langfuse")
 }
+
+/// The parameters of a function that kelvin gives without a field of that name.
+const GIVEN: [&str; 6] = [
+    "input",
+    "inputs",
+    "path",
+    "paths",
+    "conversation_id",
+    "turn",
+];
 
 /// The position, in the list of a kind, of the verb in the name of a function; none if the name has no such verb.
 fn verb_in(address: &str, kind: PipelineKind) -> Option<usize> {

@@ -69,7 +69,7 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
         .flat_map(|one| one.flaky.iter().map(|flaky| (&*one.name, &*flaky.case)))
         .collect();
     if !flaky.is_empty() {
-        let verb = if flaky.len() == 1 { "is" } else { "are" };
+        let verb = kelvin_page::are(flaky.len());
         let text = format!("{} {verb} flaky", nouns.counted(flaky.len()));
         say(Tone::Caution, Phrase::text(text));
     }
@@ -77,7 +77,7 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
         let gone = one.rows.iter().filter(|row| row.word == TrendWord::Gone);
         let gone: BTreeSet<&Of> = gone.map(|row| &row.of).collect();
         if !gone.is_empty() {
-            let verb = if gone.len() == 1 { "is" } else { "are" };
+            let verb = kelvin_page::are(gone.len());
             let items = one.nouns.counted(gone.len());
             let text = format!("{items} of the period before {verb} not run any more in ");
             say(Tone::Caution, Phrase::text(text).name(one.name.as_str()));
@@ -124,7 +124,7 @@ fn thin(one: &OfConfiguration) -> Option<&'static str> {
 
 /// `1 case is`, `2 cases are`.
 pub(super) fn are(count: usize, word: &str) -> String {
-    let verb = if count == 1 { "is" } else { "are" };
+    let verb = kelvin_page::are(count);
     format!("{} {verb}", counted(count, word))
 }
 

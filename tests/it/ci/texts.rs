@@ -257,7 +257,7 @@ fn an_output_that_has_no_decision_is_not_quoted_by_the_error() {
     let mut rig = rig("none", change);
     let ran = rig.on("pull_request", &["--check-run"]);
     insta::assert_snapshot!(lines_with(&ran.log(), &["`t0`"]), @"
-    ::error title=Kelvin::the first baseline, of case `t0`, has no usable decision: its output has no decision in the field that should hold it help: set `decision_field` in `kelvin.yaml` to a field whose value the scorer can compare; nothing else was run
+    ::error title=Kelvin::the first baseline, of case `t0`, has no usable decision: its output has no decision in the field that should hold it help: `decision_field` in `kelvin.yaml` is `decision`: have the output give that field again, or name another whose value the scorer can compare; nothing else was run
     error: the first baseline, of case `t0`, has no usable decision: its output has no decision in the field that should hold it
     ");
     for (place, text) in shown(&rig, &ran) {

@@ -178,7 +178,7 @@ fn a_check_without_a_value_is_refused_by_lint_with_its_place_and_a_cure() {
     let said = project.kelvin(&["lint"]).expect(0);
     let told = format!("{}{}", said.stdout, said.stderr);
     insta::assert_snapshot!(told, @"
-    note: 1 of 17 scenarios have no `expected`, so `label` does not apply to them: t99
+    note: 1 of 17 scenarios has no `expected`, so `label` does not apply there: t99
     kelvin.yaml: can be run, but look at the note above; read: 17 scenarios
     next: kelvin check
     ");

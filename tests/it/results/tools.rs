@@ -8,6 +8,7 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
+use crate::answers::leaves_nothing_to_do;
 use crate::project::{Project, Said};
 
 /// The cases that are broken in every run.
@@ -230,4 +231,29 @@ fn an_error_of_a_provider_is_no_failure_of_the_pipeline() {
     let rate = &report["metrics"]["results.qa.failure_rate"]["value"];
     assert!(rate.as_f64().is_some_and(|rate| rate > 0.0), "{rate}");
     assert_eq!(report["metrics"]["results.qa.pass"]["n_failed"], json!(1));
+}
+
+#[test]
+fn one_row_that_is_worse_is_said_in_good_grammar_and_leaves_something_to_read() {
+    let table = |low: f64| {
+        let row = |at: usize| {
+            let score = if at == 3 { low } else { 0.9 };
+            format!("Question {at}?,\"['a']\",Answer {at},Reference {at},{score}\n")
+        };
+        let rows: String = (0..24).map(row).collect();
+        format!("user_input,retrieved_contexts,response,reference,faithfulness\n{rows}")
+    };
+    let project = project("ragas", table(0.9).as_bytes(), "    gate: [faithfulness]\n");
+    let (said, judgement) = gate(&project, table(0.7).as_bytes(), &["--no-rerun"]);
+    assert_eq!(
+        (said.code, &judgement["verdict"]),
+        (Some(0), &json!("pass"))
+    );
+    let comment = project.read("kelvin/gate.md");
+    assert!(
+        comment.contains("**1 of 24 cases of the suite `qa` is worse, and each was run once"),
+        "{comment}"
+    );
+    assert!(!leaves_nothing_to_do(&comment), "{comment}");
+    assert!(comment.contains("\n\nRead what is said above"), "{comment}");
 }

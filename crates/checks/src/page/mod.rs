@@ -11,7 +11,7 @@ use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_page::{
     Block, Chapter, Column, FailedInvocation, FigureTable, Headword, Phrase, Statement, Table,
-    TableRow, Tone, counted, listed, safe,
+    TableRow, Tone, are, counted, listed, safe,
 };
 use kelvin_record::{Metric, estimate, spread};
 
@@ -139,7 +139,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
         .map(|(id, _)| id.as_str())
         .collect();
     if !flaky.is_empty() {
-        let are = if flaky.len() == 1 { "is" } else { "are" };
+        let are = are(flaky.len());
         let what = format!(
             "{} {are} flaky, passing in some runs and not in others",
             counted(flaky.len(), "scenario")

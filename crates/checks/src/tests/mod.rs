@@ -486,7 +486,7 @@ fn a_check_without_a_value_needs_scenarios_that_expect_something() {
     // Where some expect something and others do not, that is told.
     let some = "{\"id\": \"a\", \"expected\": 1}\n{\"id\": \"b\"}\n";
     let told = refused_with(some, "{type: numeric}", "");
-    insta::assert_snapshot!(told, @r#"[Notice { code: Of(OwnCode("nothing_expected")), case: None, kind: None, wanted: None, got: None, minor: false, foremost: false, text: "1 of 2 scenarios have no `expected`, so `made` does not apply to them: b" }]"#);
+    insta::assert_snapshot!(told, @r#"[Notice { code: Of(OwnCode("nothing_expected")), case: None, kind: None, wanted: None, got: None, minor: false, foremost: false, text: "1 of 2 scenarios has no `expected`, so `made` does not apply there: b" }]"#);
     // What is expected has to be a value of the check.
     let mut refusals = Vec::new();
     for (expected, check) in [("\"five\"", "{type: numeric}"), ("\"(\"", "{type: regex}")] {

@@ -30,6 +30,7 @@ use kelvin_probe::case_files::{CaseFile, one, shown};
 use kelvin_run::judge;
 pub use markdown::{type_of, with_newline};
 use records::digest_of_values;
+pub(crate) use records::is_named_by_content;
 pub use records::{RecordForm, RecordList, Slot};
 
 /// All the cases of a run, sorted by name, with their unit types.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::pads::{FEWEST, MOST, add_another, one_run, scatter};
 use super::{Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use kelvin_base::draw::Draw;
+use kelvin_page::are;
 
 /// Adds sections of the filler bank.
 pub(super) static KIND: Perturbation = Perturbation {
@@ -47,10 +48,11 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
         } else {
             " or is in `keep_order`"
         };
+        let left = bank - usable.len();
         let text = format!(
-            "{} of {bank} filler sections are left out: their type governs{or_kept}, or they are not \
+            "{left} of {bank} filler sections {} left out: their type governs{or_kept}, or they are not \
              one closed unit",
-            bank - usable.len()
+            are(left)
         );
         proposal.falls_short(bank, usable.len(), text);
     }

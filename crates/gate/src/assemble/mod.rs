@@ -169,6 +169,7 @@ impl Assembly<'_> {
                 .iter()
                 .map(|(id, pair)| (probe_of(id).to_owned(), pair.nouns.clone()))
                 .collect(),
+            cannot_compute: !self.policy.may_compute,
         }
     }
 
@@ -235,6 +236,7 @@ impl Assembly<'_> {
             look: look.zip(ending),
             rule: self.policy.rule,
             on_suspected: self.policy.on_suspected,
+            advisable: self.policy.advisable(),
             min: self.policy.min(id),
             why: found.why.as_deref(),
             is_withheld: pair.withheld.is_some(),

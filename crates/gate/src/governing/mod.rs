@@ -20,6 +20,8 @@ pub use rule::{
     TypeFigures, TypeVerdict,
 };
 
+pub(crate) use words::moves;
+
 use super::looks::LooksEnding;
 use crate::compare::AnswerPairs;
 use kelvin_record::Nouns;

@@ -2,13 +2,14 @@
 
 use super::{OpenReason, Status, TypeDecision, TypeFigures, TypeVerdict};
 use crate::looks::LooksEnding;
+use crate::policy::Advisable;
 use crate::sentence::{name, names};
 use kelvin_page::display;
 use kelvin_record::Nouns;
 
 impl TypeDecision {
     /// The status of the type in a sentence.
-    pub fn sentence(&self) -> String {
+    pub fn sentence(&self, advisable: Advisable) -> String {
         let of = name(&self.name);
         let items = &self.nouns.items;
         let seen = self.figures.sentence(items);
@@ -21,7 +22,7 @@ impl TypeDecision {
                 "{of} decides less often, since {} decides now: {seen}",
                 names(&self.new)
             ),
-            TypeVerdict::Open(open) => self.open(open, &of, &seen),
+            TypeVerdict::Open(open) => self.open(open, (&of, &seen), advisable),
             TypeVerdict::Pass if self.is_unseen() => format!(
                 "this suite cannot see the loss of {of}: {seen}; {items} in which it alone decides{} would show it",
                 self.figures.or_more_swaps()
@@ -38,7 +39,7 @@ impl TypeDecision {
         self.verdict == TypeVerdict::Pass && self.figures.is_blind()
     }
 
-    fn open(&self, open: OpenReason, of: &str, seen: &str) -> String {
+    fn open(&self, open: OpenReason, (of, seen): (&str, &str), advisable: Advisable) -> String {
         let Nouns { item, items } = &self.nouns;
         let settles = match (open, self.ending) {
             (OpenReason::Strays, _) => {
@@ -56,21 +57,22 @@ impl TypeDecision {
                 format!("it stayed open when the run had run doubtful {items} again")
             }
             (_, LooksEnding::NoBudget) => "the budget allows no re-run".to_owned(),
-            (_, LooksEnding::BudgetSpent) => "the budget for re-runs ran out".to_owned(),
+            (_, LooksEnding::BudgetSpent) => advisable.spent().to_owned(),
             (_, LooksEnding::AnswersKept) => {
                 "its re-runs came from answers that the pipeline keeps, and tell nothing of its noise"
                     .to_owned()
             }
             _ if self.base_runs < 3 => {
                 let is_few = self.figures.firm < super::rule::FEWEST_TELLING as f64;
+                let runs = advisable.runs_of_the_base();
                 let or = match is_few {
-                    true => format!(", or more {items} in which it alone decides,"),
-                    false => ",".to_owned(),
+                    true => {
+                        let and = if advisable.compute { "" } else { "," };
+                        format!("{and} or more {items} in which it alone decides,")
+                    }
+                    false => String::new(),
                 };
-                format!(
-                    "the base was run too seldom to tell; `baseline: {{repeats: 5}}`, or `baseline: {{compute: true}}`{or} \
-                     would decide more"
-                )
+                format!("the base was run too seldom to tell; {runs}{or} would decide more")
             }
             _ => format!("more {items} in which it alone decides would tell"),
         };
@@ -147,12 +149,23 @@ impl TypeFigures {
         }
         let (swaps, was, is) = (self.swaps, self.moved_base, self.moved_head);
         match was == is {
-            true => format!("{was} of {swaps} swaps of it move the decision, as on the base"),
+            true => {
+                let move_it = moves(was);
+                format!("{was} of {swaps} swaps of it {move_it} the decision, as on the base")
+            }
             false => {
-                format!("{was} of {swaps} swaps of it moved the decision on the base, {is} do now")
+                let do_now = if is == 1 { "does" } else { "do" };
+                format!(
+                    "{was} of {swaps} swaps of it moved the decision on the base, {is} {do_now} now"
+                )
             }
         }
     }
+}
+
+/// The verb of `1 of 9 swaps moves the decision`, `2 of 9 swaps move it`.
+pub(crate) const fn moves(count: usize) -> &'static str {
+    if count == 1 { "moves" } else { "move" }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::policy::Attention;
 use super::sentence;
 use super::verdict::{Cause, Reason, ReasonCode, Status, Verdict, Word};
 use crate::report::StoredVerdict;
-use kelvin_page::{Phrase, Tone};
+use kelvin_page::{Phrase, Tone, are};
 use kelvin_record::ItemComparison;
 
 use next::next;
@@ -250,7 +250,7 @@ fn turned(judgement: &Judgement) -> Option<String> {
         1 => "1 is better".to_owned(),
         count => format!("{count} are better"),
     };
-    let are = if names.len() == 1 { "is" } else { "are" };
+    let are = are(names.len());
     (!names.is_empty()).then(|| {
         format!(
             "{} {are} worse by half or more and {better} by as much",

@@ -160,7 +160,8 @@ fn about_answers(verdict: &Verdict) -> Option<Phrase> {
         let moves = |(id, metric): (&String, &MetricVerdict)| {
             probe_of(id) == probe && metric.swaps.is_some()
         };
-        changed.advice(!verdict.metrics.iter().any(moves))
+        let is_judged = !verdict.metrics.iter().any(moves);
+        changed.advice(is_judged, !verdict.cannot_compute)
     })
 }
 
@@ -399,6 +400,10 @@ fn fine(judgement: &Judgement) -> Phrase {
             None if judgement.difference_codes.contains(&Difference::Command) => Phrase::text(
                 "This change calls the pipeline in another way: see that what is called is what you ship.",
             ),
+            // Below a warning these words would take it back.
+            None if verdict.tells_against(ReasonCode::Alignment) => {
+                Phrase::text("Read what is said above: no gated metric dropped beyond its limit.")
+            }
             None => Phrase::text("Nothing to do."),
         },
         [first, others @ ..] => {

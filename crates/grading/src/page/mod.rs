@@ -13,7 +13,7 @@ use super::section::GradingSection;
 use crate::record::PromptRecord;
 use kelvin_base::stats;
 use kelvin_page::{
-    Block, Chapter, FigureTable, Headword, Phrase, Statement, Tone, counted, display,
+    Block, Chapter, FigureTable, Headword, Phrase, Statement, Tone, are, counted, display, have,
 };
 use kelvin_record::{Metric, RunView, estimate, spread};
 use kelvin_run::judge::planted::{PlantedAnswers, Proof};
@@ -110,11 +110,11 @@ fn statements(section: &GradingSection, run: RunView<'_>) -> Vec<Statement> {
             text: Phrase::text("the answers have no score: ").quote(reason),
         });
     } else if errors > 0 {
-        let verb = if errors == 1 { "has" } else { "have" };
+        let verb = have(errors);
         let what = format!(
             "{errors} of {} {verb} no score and {} in no mean",
             counted(samples().count(), "sample"),
-            if errors == 1 { "is" } else { "are" },
+            are(errors),
         );
         statements.push(Statement {
             tone: Tone::Caution,

@@ -323,8 +323,8 @@ fn ret_09_ret_10_failed_and_missing_queries_count_zero_are_listed_and_counted() 
         .into_iter()
         .map(|n| n.text)
         .collect();
-    insta::assert_snapshot!(told[0], @"1 of 3 queries failed, and count 0 in the ranking measures: q1");
-    insta::assert_snapshot!(told[1], @"1 of 3 queries are not in the run, and count 0: q2");
+    insta::assert_snapshot!(told[0], @"1 of 3 queries failed, and counts 0 in the ranking measures: q1");
+    insta::assert_snapshot!(told[1], @"1 of 3 queries is not in the run, and counts 0: q2");
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn a_query_that_failed_in_some_runs_only_is_told_as_that() {
         "1 of 2 queries failed in 1 of 3 runs, which count 0 in the ranking measures: q1";
     assert_eq!(told(&[&[0, 0, 0], &[0, 1, 0]]), [in_one_run]);
     insta::assert_snapshot!(told(&[&[1, 1, 1], &[0, 1, 0], &[1, 1, 0]]).join("\n"), @"
-    1 of 3 queries failed, and count 0 in the ranking measures: q0
+    1 of 3 queries failed, and counts 0 in the ranking measures: q0
     2 of 3 queries failed in some of their runs, which count 0 in the ranking measures: q1, q2
     ");
 }

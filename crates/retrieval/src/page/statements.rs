@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Demands, RetrievalRun, counted, first_rank, shown, wrong};
 use crate::{AnswerRecord, Labels, QueryRecord, Retrieved};
-use kelvin_page::{Phrase, Statement, Tone};
+use kelvin_page::{Phrase, Statement, Tone, are};
 
 /// How many ids a sentence names.
 const NAMED: usize = 3;
@@ -264,7 +264,7 @@ fn fine(
     let looked_at = match (demands.answers, demands.citations) {
         (false, _) if unseen > 0 => format!(
             "; the pipeline gives no answers, so that nothing says whether {unseen} more {} refused as {} should be",
-            if unseen == 1 { "is" } else { "are" },
+            are(unseen),
             if unseen == 1 { "it" } else { "they" },
         ),
         (false, _) => "; nothing of an answer was looked at".to_owned(),

@@ -99,8 +99,9 @@ impl MaxErrors {
         let most = self.0 * of as f64 + 1e-9;
         let too_many = unscored == of || unscored as f64 > most;
         too_many.then(|| {
+            let are = if unscored == 1 { "is" } else { "are" };
             format!(
-                "{unscored} of {of} samples are unscored, more than `max_errors` ({} %) allows",
+                "{unscored} of {of} samples {are} unscored, more than `max_errors` ({} %) allows",
                 self.0 * 100.0
             )
         })

@@ -27,6 +27,7 @@ use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::threads;
+use kelvin_page::have;
 use kelvin_probe::case_files::{self, CaseFile, shown};
 use kelvin_probe::rows::{self, RawRow, RowForm};
 use kelvin_run::config::diagnostic::Problem;
@@ -228,6 +229,18 @@ fn name_of(id: &str) -> String {
     }
 }
 
+/// How the names begin that are made of what a record says, and how many digits of its digest follow.
+const BY_CONTENT: &str = "case-";
+const DIGITS: usize = 12;
+
+/// Whether a name is one that [`names_by_content`] gives.
+pub(crate) fn is_named_by_content(name: &str) -> bool {
+    let digits = name
+        .strip_prefix(BY_CONTENT)
+        .and_then(|rest| rest.get(..DIGITS));
+    digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+}
+
 /// The names of records without an id, made of what a record says and not of its place in the file: a record that is
 /// inserted, removed or moved must not give its neighbors the names of others. What governs is what a case is about, so
 /// that it keeps its name where another field is added or edited. Where several records have that in common, the whole
@@ -247,7 +260,7 @@ fn names_by_content(read: &[ReadRecord], governing: &[String]) -> Vec<String> {
             1 => governs,
             _ => whole(record),
         };
-        let name = format!("case-{}", content.short(12));
+        let name = format!("{BY_CONTENT}{}", content.short(DIGITS));
         let number = taken.entry(content).or_default();
         *number += 1;
         match *number {
@@ -674,8 +687,8 @@ impl Census {
             let id = rules.id.as_deref().unwrap_or(DEFAULT_ID);
             let _ = write!(
                 text,
-                "; no record has an `{id}`, so that a case is named by its text, and an edited text is another case: \
-                 `records: {{id: FIELD}}` names a field"
+                "; no record has an `{id}`, so that a case is named by its text, and an edited one is known by its place \
+                 alone: `records: {{id: FIELD}}` names a field"
             );
         }
         Notice::new(Code::own("units"), text).minor()
@@ -695,7 +708,8 @@ impl Census {
         let of = |lines: &[usize]| format!("{} of {} records", lines.len(), self.records);
         let absent = self.absent.iter().map(|(name, lines)| {
             let (of, name, named) = (of(lines), shown(name), named(lines));
-            let text = format!("{file}: {of} have no unit `{name}`: {named}");
+            let have = have(lines.len());
+            let text = format!("{file}: {of} {have} no unit `{name}`: {named}");
             Notice::new(Code::own("absent_units"), text).minor()
         });
         let mut notices: Vec<Notice> = absent.collect();

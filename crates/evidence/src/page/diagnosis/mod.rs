@@ -13,7 +13,7 @@ use super::{QUADRANT, SignalWords};
 use crate::page::EvidenceRun;
 use crate::perturb::POSITION;
 use crate::{CaseRecord, VariantRecord};
-use kelvin_page::{Estimate, Phrase, Statement, Tone, counted};
+use kelvin_page::{Estimate, Phrase, Statement, Tone, are, counted};
 use kelvin_record::{Ending, Metric, estimate, family};
 
 /// If the share of failed invocations is above this, the figures cover too little.
@@ -141,7 +141,7 @@ fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let (missing, all) = (metric.n_failed, metric.n);
     let text = format!(
         "{missing} of {all} answers {} missing ({:.0} %): the figures cover the rest only",
-        if missing == 1 { "is" } else { "are" },
+        are(missing),
         100.0 * missing as f64 / all as f64
     );
     Some(Weighted::new(tone, weight, Phrase::text(text)))

@@ -257,6 +257,7 @@ fn scored(around: Circumstances) -> Criterion {
     let is_kept = unscored as f64 <= MOST_UNSCORED * asked as f64 && asked > unscored;
     let share = 100.0 * MOST_UNSCORED;
     let and = if is_kept { "and" } else { "but" };
+    let have = if unscored == 1 { "has" } else { "have" };
     Criterion {
         name: "scored".to_owned(),
         ruling: if is_kept {
@@ -267,7 +268,7 @@ fn scored(around: Circumstances) -> Criterion {
         measure: None,
         allowed: None,
         text: format!(
-            "{unscored} of {asked} gradings have no score, {and} at most {share:.0} % may"
+            "{unscored} of {asked} gradings {have} no score, {and} at most {share:.0} % may"
         ),
     }
 }

@@ -30,6 +30,11 @@ def _main(folder, address):
     if _is_in_src(address, folder):
         sys.path.append(os.path.join(folder, "src"))
 
+    # `python src/x.py` finds the modules beside `x`. So does `src.x:f`, after all others.
+    beside = os.path.join(folder, *address.partition(":")[0].split(".")[:-1])
+    if beside not in sys.path:
+        sys.path.append(beside)
+
     function = None
     for line in questions:
         message = json.loads(line)

@@ -155,6 +155,7 @@ fn answered_otherwise(kind: &str, name: &str) -> ChangedAnswers {
         answers: vec![ChangedAnswer {
             item: name.to_owned(),
             asked: None,
+            edited: false,
             expected: Some("Paris".to_owned()),
             base: "I do not know.".to_owned(),
             head: "Paris".to_owned(),
