@@ -65,10 +65,7 @@ impl Item for PromptRecord {
 
 /// A section of this probe.
 pub(super) fn own(section: &dyn AnySection) -> &GradingSection {
-    section
-        .as_any()
-        .downcast_ref::<GradingSection>()
-        .expect("a kind is given sections of its own")
+    section.own()
 }
 
 /// The figures of a section.

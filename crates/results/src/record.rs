@@ -275,10 +275,7 @@ pub(super) fn cases<'s>(
 
 /// A section of this probe.
 pub(super) fn own(section: &dyn AnySection) -> &ResultsSection {
-    section
-        .as_any()
-        .downcast_ref::<ResultsSection>()
-        .expect("a kind is given sections of its own")
+    section.own()
 }
 
 /// How many columns of a question, and of an expected answer, are shown.
