@@ -9,7 +9,7 @@ use super::blocks::PageSpace;
 use super::foot::failure_view;
 use super::foreign::shortened;
 use super::opening::opening_view;
-use super::plane::PlaneView;
+use super::plane::plane_view;
 use super::spread::spread_view;
 use super::{SCRIPT, permission};
 use crate::{
@@ -76,7 +76,7 @@ pub(super) fn head_view(
         "only": only.collect::<Vec<_>>(),
         "statements": statements.collect::<Vec<_>>(),
         "failure": first_failure(page),
-        "planes": planes.map(PlaneView::of).collect::<Vec<_>>(),
+        "planes": planes.map(plane_view).collect::<Vec<_>>(),
         "spreads": spreads.map(spread_view).collect::<Vec<_>>(),
         "cards": cards.collect::<Vec<_>>(),
         "groups": groups.collect::<Vec<_>>(),
