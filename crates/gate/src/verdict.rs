@@ -376,8 +376,8 @@ impl Verdict {
         Self {
             verdict: word,
             passed: effect != Effect::Fail,
-            reasons: vec![Reason {
-                code: match word {
+            reasons: vec![Reason::new(
+                match word {
                     Word::NoBaseline => ReasonCode::NoBaseline,
                     Word::BaselineUnreachable => ReasonCode::BaselineUnreachable,
                     Word::Unaffected => ReasonCode::Unaffected,
@@ -387,10 +387,9 @@ impl Verdict {
                     | Word::Regression
                     | Word::PendingApproval => ReasonCode::NotMeasured,
                 },
-                effect: Some(effect),
-                metric: None,
-                text: text.into(),
-            }],
+                Some(effect),
+                text.into(),
+            )],
             metrics: BTreeMap::new(),
             broken_cases: Vec::new(),
             answers: BTreeMap::new(),
@@ -415,12 +414,7 @@ impl Verdict {
         let at = self.reasons.iter().take_while(comes_first).count();
         self.reasons.insert(
             at,
-            Reason {
-                code: ReasonCode::Alignment,
-                effect: Some(Effect::Warn),
-                metric: None,
-                text,
-            },
+            Reason::new(ReasonCode::Alignment, Some(Effect::Warn), text),
         );
         if is_open {
             self.verdict = self.verdict.max(Word::Inconclusive);
@@ -440,12 +434,7 @@ impl Verdict {
         // What was not reached looks like items that were taken away, so that this comes before all that follows from it.
         for run in comparisons.each().flat_map(ItemComparison::unfinished) {
             self.verdict = self.verdict.max(Word::Inconclusive);
-            let unfinished = Reason {
-                code: ReasonCode::Unfinished,
-                effect: Some(Effect::Warn),
-                metric: None,
-                text: run.text,
-            };
+            let unfinished = Reason::new(ReasonCode::Unfinished, Some(Effect::Warn), run.text);
             self.reasons.insert(0, unfinished);
         }
     }
@@ -647,6 +636,27 @@ pub struct Reason {
     pub metric: Option<String>,
     /// The sentence; names in it are made safe for a terminal, not for Markdown or HTML.
     pub text: String,
+}
+
+impl Reason {
+    /// A reason that is about no single metric.
+    pub fn new(code: ReasonCode, effect: Option<Effect>, text: impl Into<String>) -> Self {
+        Self {
+            code,
+            effect,
+            metric: None,
+            text: text.into(),
+        }
+    }
+
+    /// The same reason, about one metric.
+    #[must_use]
+    pub fn about(self, metric: impl Into<String>) -> Self {
+        Self {
+            metric: Some(metric.into()),
+            ..self
+        }
+    }
 }
 
 /// The subject of a reason.

@@ -29,6 +29,13 @@ pub struct Statement {
     pub text: Phrase,
 }
 
+impl Statement {
+    /// A statement in this tone.
+    pub const fn new(tone: Tone, text: Phrase) -> Self {
+        Self { tone, text }
+    }
+}
+
 /// A sentence of ours that may contain external names: each renderer shows those in its own way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Phrase(Vec<(PhrasePart, String)>);

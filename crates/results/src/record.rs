@@ -154,18 +154,10 @@ pub struct ResultRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<KeptText>,
     /// How many results the first run of the suite has of the case; 0 if that is one, or if it is not known.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "kelvin_base::is_default")]
     pub at_once: usize,
     /// The results, one for each repeat.
     pub samples: Vec<ResultSample>,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-const fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 impl ResultRecord {

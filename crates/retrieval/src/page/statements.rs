@@ -60,10 +60,7 @@ impl Texts {
         ))
         .name("must_contain")
         .and(", or let a judge grade the answers");
-        (unchecked > 0).then_some(Statement {
-            tone: Tone::Caution,
-            text,
-        })
+        (unchecked > 0).then_some(Statement::new(Tone::Caution, text))
     }
 }
 
@@ -89,10 +86,10 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
     let found = FoundCounts::of(queries, demands.depth);
     let done = match (ran.len(), poor.first()) {
         (0, _) => None,
-        (total, None) => Some(Statement {
-            tone: Tone::Calm,
-            text: Phrase::text(fine(queries, total, (demands, texts), &found)),
-        }),
+        (total, None) => Some(Statement::new(
+            Tone::Calm,
+            Phrase::text(fine(queries, total, (demands, texts), &found)),
+        )),
         (total, Some((_, first))) => {
             let what = format!(
                 "{} of {} did not do as they should: ",
@@ -123,21 +120,18 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
             true => " was answered “",
             false => " was refused with “",
         };
-        Some(Statement {
-            tone: Tone::Caution,
-            text: Phrase::text("query ")
+        Some(Statement::new(
+            Tone::Caution,
+            Phrase::text("query ")
                 .name(*id)
                 .and(how)
                 .then(shown(&given.text.shown()))
                 .and("”"),
-        })
+        ))
     });
     // Without queries with bad results, the first sentence has these counts.
     let counts = found.in_words().filter(|_| !poor.is_empty());
-    let counts = counts.map(|counts| Statement {
-        tone: Tone::Caution,
-        text: Phrase::text(counts),
-    });
+    let counts = counts.map(|counts| Statement::new(Tone::Caution, Phrase::text(counts)));
     done.into_iter().chain(first).chain(counts).collect()
 }
 
