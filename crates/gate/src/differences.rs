@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::report::Report;
 use kelvin_base::digest::Digest;
 pub(super) use kelvin_base::is_default as is_zero;
-use kelvin_page::counted;
+use kelvin_page::{and_more, counted};
 use kelvin_record::{
     AnySection, ComparedSide, Ending, Nouns, SectionFingerprint, SectionKind, SettingDiffers,
 };
@@ -156,10 +156,7 @@ impl Difference {
                 "the pipeline changed".to_owned()
             }
             Self::Pipeline { outside, more } => {
-                let more = match more {
-                    0 => String::new(),
-                    more => format!(" and {more} more"),
-                };
+                let more = and_more(*more);
                 format!(
                     "files of the repository changed outside the folder of the configuration: {}{more}; they count as \
                      the pipeline, since `fingerprint` names no files",

@@ -7,7 +7,7 @@ use super::figures::figures;
 use super::record::{GradingBasis, PromptRecord};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
-use kelvin_page::counted;
+use kelvin_page::{and_more, counted};
 use kelvin_record::{
     Answer, AnsweredItem, AnySection, Findings, Item, KeptTexts, Repeats, Section, SectionAnswers,
 };
@@ -127,10 +127,7 @@ fn unscored(prompts: &BTreeMap<String, PromptRecord>) -> Option<Notice> {
     }
     const MOST: usize = 20;
     let shown: Vec<&str> = ids.iter().copied().take(MOST).collect();
-    let more = match ids.len().saturating_sub(MOST) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = and_more(ids.len().saturating_sub(MOST));
     let text = format!(
         "{errors} of {total} samples have no score and are in no mean: {}{more}",
         shown.join(", ")

@@ -33,6 +33,6 @@ pub use estimate::{BANDS, Estimate, band, brief, display};
 pub use notices::{FailedInvocation, NoticeCount, in_one_line, label};
 pub use opening::{ANSWERS, AnswerList, AnswerRow, FlippedAnswer, HitsBeside, Opening, RankedRow};
 pub use words::{
-    Phrase, PhrasePart, SETTING, Statement, Tone, capitalized, counted, duration, listed,
+    Phrase, PhrasePart, SETTING, Statement, Tone, and_more, capitalized, counted, duration, listed,
     of_judges, used,
 };

@@ -253,9 +253,14 @@ pub fn duration(seconds: f64) -> String {
 pub fn listed(ids: &[&str]) -> String {
     const MOST: usize = 8;
     let shown = ids[..ids.len().min(MOST)].join(", ");
-    match ids.len().saturating_sub(MOST) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+    shown + &and_more(ids.len().saturating_sub(MOST))
+}
+
+/// The end of a list whose other entries are only counted; empty if there are none.
+pub fn and_more(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Demands, RetrievalRun, counted, first_rank, shown, wrong};
 use crate::{AnswerRecord, Labels, QueryRecord, Retrieved};
-use kelvin_page::{Phrase, Statement, Tone};
+use kelvin_page::{Phrase, Statement, Tone, and_more};
 
 /// How many ids a sentence names.
 const NAMED: usize = 3;
@@ -97,10 +97,7 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
                 counted(total)
             );
             let ids = poor.iter().take(NAMED).map(|(id, _)| *id);
-            let more = match poor.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
+            let more = and_more(poor.len().saturating_sub(NAMED));
             let text = Phrase::text(what).names(ids).and(more);
             Some(Statement {
                 // A few such queries need attention; if every second query has a bad result, the system is probably
