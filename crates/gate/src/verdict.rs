@@ -468,7 +468,7 @@ impl Verdict {
     }
 
     /// Whether an item of the base is gone.
-    pub fn has_removed_items(&self) -> bool {
+    pub(crate) fn has_removed_items(&self) -> bool {
         self.turnover.values().any(|turnover| turnover.removed > 0)
     }
 
@@ -491,7 +491,7 @@ impl Verdict {
     }
 
     /// The gated metrics that cannot get worse: every value is the worst possible one.
-    pub fn at_worst(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn at_worst(&self) -> impl Iterator<Item = &str> {
         let metrics = self.metrics.iter();
         metrics
             .filter(|(_, metric)| metric.is_at_worst)
@@ -499,7 +499,7 @@ impl Verdict {
     }
 
     /// The governing types that decide now but did not decide on the base.
-    pub fn new_types(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn new_types(&self) -> impl Iterator<Item = &str> {
         let swaps = self
             .metrics
             .values()
@@ -593,7 +593,7 @@ impl Verdict {
     }
 
     /// Whether a case broke in this metric for certain.
-    pub fn is_broken_in(&self, metric: &str) -> bool {
+    pub(crate) fn is_broken_in(&self, metric: &str) -> bool {
         let mut cases = self.broken_cases.iter();
         cases.any(|case| case.certain && case.metric == metric)
     }

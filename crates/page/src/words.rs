@@ -157,7 +157,7 @@ impl Phrase {
     }
 
     /// The same phrase with every external part in another form.
-    pub fn each_foreign(&self, form: impl Fn(&str) -> String) -> Self {
+    pub(crate) fn each_foreign(&self, form: impl Fn(&str) -> String) -> Self {
         let parts = self.0.iter().map(|(part, text)| match part {
             PhrasePart::Text => (*part, text.clone()),
             PhrasePart::Name | PhrasePart::Setting | PhrasePart::Quote => (*part, form(text)),

@@ -164,7 +164,7 @@ const fn an_hour() -> u32 {
 
 /// The settings in their checked form.
 #[derive(Clone, Debug)]
-pub struct ResultsSettings {
+pub(crate) struct ResultsSettings {
     /// The suites in the order of the file.
     pub suites: Vec<Suite>,
 }
