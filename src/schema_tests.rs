@@ -36,7 +36,7 @@ fn with_sections<T: JsonSchema>(registry: Registry) -> Value {
     let kinds = registry.of_sections();
     let sections: BTreeMap<&str, Value> = kinds
         .iter()
-        .map(|kind| (kind.name(), kind.schema(&mut generator).to_value()))
+        .map(|kind| (kind.name(), (kind.form().schema)(&mut generator).to_value()))
         .collect();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     schema["$defs"]["Sections"]["properties"] = json!(sections);
@@ -52,7 +52,7 @@ pub(crate) fn of_verdict(registry: Registry) -> Value {
         .filter_map(|kind| {
             Some((
                 kind.name(),
-                kind.comparison_schema(&mut generator)?.to_value(),
+                kind.comparison_form()?.schema(&mut generator).to_value(),
             ))
         })
         .collect();

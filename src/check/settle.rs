@@ -644,11 +644,12 @@ fn look_until_decided(
 /// Puts first what the reader has to know about the base: facts that could not be checked, and reports that were left
 /// out.
 fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Reason>) {
-    let only = (!left_out.is_empty()).then(|| Reason {
-        code: ReasonCode::LeftOut,
-        effect: Some(Effect::Warn),
-        metric: None,
-        text: Difference::LeftOut { probes: left_out }.words(&verdict.common_nouns()),
+    let only = (!left_out.is_empty()).then(|| {
+        Reason::new(
+            ReasonCode::LeftOut,
+            Some(Effect::Warn),
+            Difference::LeftOut { probes: left_out }.words(&verdict.common_nouns()),
+        )
     });
     // Pages show only the first reason, so reasons that only inform come after those that count against the change.
     let (told, warned): (Vec<Reason>, Vec<Reason>) = unchecked

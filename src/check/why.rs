@@ -9,12 +9,7 @@ use kelvin_record::{Ending, probe_of};
 
 /// A reason that does not concern a single metric.
 pub(super) fn reason(code: ReasonCode, effect: Option<Effect>, text: &str) -> Reason {
-    Reason {
-        code,
-        effect,
-        metric: None,
-        text: safe::line(text),
-    }
+    Reason::new(code, effect, safe::line(text))
 }
 
 /// The maximum length in characters: a longer text would hide the reason behind its details.

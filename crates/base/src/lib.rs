@@ -16,3 +16,8 @@ pub mod packages;
 pub mod stats;
 pub mod threads;
 pub mod usage;
+
+/// Whether a value is the default of its type; for serde, which passes over such a field.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -16,16 +16,8 @@ pub struct Usage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
     /// Calls for which the server told no tokens; they are in no sum.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub untold: usize,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands a reference to such a function"
-)]
-const fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 impl Usage {

@@ -10,6 +10,7 @@ use globset::GlobSet;
 
 use super::services::Secret;
 use kelvin_base::digest::Digest;
+use kelvin_page::and_more;
 
 /// The content of a larger file is not read: its size and its time show whether it was written.
 const MOST_READ: u64 = 16 << 20;
@@ -103,10 +104,7 @@ impl Forbidden {
             .filter(|path| !writable.is_match(path));
         let mut outside: Vec<String> = outside.map(|path| path.display().to_string()).collect();
         outside.sort();
-        let more = match outside.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let more = and_more(outside.len().saturating_sub(NAMED));
         let shown: Vec<String> = outside
             .iter()
             .take(NAMED)

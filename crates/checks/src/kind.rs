@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use super::added::{self, NewInvariants};
@@ -25,9 +23,9 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_page::{Chapter, in_one_line};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging, RepeatedItems};
 use kelvin_record::{
-    AlignedSections, AnySection, CheckSaid, Ending, Findings, ItemComparison, JsonFields, Listing,
-    Metric, RunView, SectionAnswers, SectionFingerprint, SectionKind, SettingDiffers, Shard,
-    Surroundings, Viewpoint, WantedRepeats,
+    AlignedSections, AnySection, CheckSaid, ComparisonForm, Ending, Findings, JsonFields, Listing,
+    Metric, RunView, SectionAnswers, SectionFingerprint, SectionForm, SectionKind, SettingDiffers,
+    Shard, Surroundings, Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::judge::model_names;
@@ -137,16 +135,8 @@ impl SectionKind for ChecksKind {
         Some("checks.composite")
     }
 
-    fn stored(
-        &self,
-        text: &mut dyn erased_serde::Deserializer<'_>,
-    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
-        let section: ChecksSection = erased_serde::deserialize(text)?;
-        Ok(Box::new(section))
-    }
-
-    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
-        generator.subschema_for::<ChecksSection>()
+    fn form(&self) -> SectionForm {
+        SectionForm::of::<ChecksSection>()
     }
 
     fn differing_settings(
@@ -214,20 +204,13 @@ impl SectionKind for ChecksKind {
         _: Surroundings,
         _: Viewpoint,
     ) -> Option<AlignedSections> {
-        let [old, new] = [base, head].map(|side| side.as_any().downcast_ref::<ChecksSection>());
+        let [old, new] = [base, head].map(|side| side.as_kind::<ChecksSection>());
         added::align(old?, new?)
     }
 
-    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
-        let added: NewInvariants = serde_json::from_value(stored)?;
-        Ok(Arc::new(added))
-    }
-
-    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
-        let mut schema = generator.subschema_for::<Option<NewInvariants>>();
+    fn comparison_form(&self) -> Option<ComparisonForm> {
         let meaning = "The new invariants of the checks probe, where the change brings some.";
-        schema.insert("description".to_owned(), meaning.into());
-        Some(schema)
+        Some(ComparisonForm::of::<NewInvariants>(meaning))
     }
 
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
@@ -249,19 +232,13 @@ impl SectionKind for ChecksKind {
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
-        let section = section
-            .into_any()
-            .downcast::<ChecksSection>()
-            .expect("a kind is given sections of its own");
+        let section = section.into_own::<ChecksSection>();
         findings(*section)
     }
 }
 
 fn own(section: &dyn AnySection) -> &ChecksSection {
-    section
-        .as_any()
-        .downcast_ref()
-        .expect("a kind is given sections of its own")
+    section.own()
 }
 
 /// The names of the models that graded the scenarios' texts for an invariant, as reported by their servers; none if
@@ -275,7 +252,7 @@ fn served(section: &ChecksSection, invariant: &str) -> Option<BTreeSet<String>> 
 }
 
 fn basis(section: &dyn AnySection) -> Option<&ChecksBasis> {
-    let section = section.as_any().downcast_ref::<ChecksSection>()?;
+    let section = section.as_kind::<ChecksSection>()?;
     Some(&section.basis)
 }
 

@@ -13,6 +13,7 @@ use kelvin_base::decode;
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::{Code, Notice};
+use kelvin_page::and_more;
 use kelvin_run::config::{Config, yaml};
 
 /// One scenario.
@@ -202,10 +203,7 @@ fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
     if unknown.is_empty() {
         return Vec::new();
     }
-    let more = match unknown.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = and_more(unknown.len().saturating_sub(NAMED));
     unknown.truncate(NAMED);
     let text = format!(
         "both what is asked and what is expected are others than before in {}{more}, so nobody can tell whether the \

@@ -1,10 +1,6 @@
 //! Connects the evidence probe with the rest of the program.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use schemars::{Schema, SchemaGenerator};
-use serde_json::Value;
 
 use super::EvidenceKind;
 use super::answered;
@@ -20,8 +16,8 @@ use crate::CaseRecord;
 use kelvin_page::{Chapter, ItemPage, PartView, in_one_line};
 use kelvin_probe::{Items, Kind};
 use kelvin_record::{
-    AlignedSections, AnySection, Ending, Findings, Flip, ItemComparison, RunView, SectionAnswers,
-    SectionKind, SettingDiffers, Surroundings, Viewpoint,
+    AlignedSections, AnySection, ComparisonForm, Ending, Findings, Flip, RunView, SectionAnswers,
+    SectionForm, SectionKind, SettingDiffers, Surroundings, Viewpoint,
 };
 use kelvin_run::config::Config;
 use kelvin_run::judge;
@@ -106,16 +102,8 @@ impl SectionKind for EvidenceKind {
         ("Cases", "Command")
     }
 
-    fn stored(
-        &self,
-        text: &mut dyn erased_serde::Deserializer<'_>,
-    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
-        let section: EvidenceSection = erased_serde::deserialize(text)?;
-        Ok(Box::new(section))
-    }
-
-    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
-        generator.subschema_for::<EvidenceSection>()
+    fn form(&self) -> SectionForm {
+        SectionForm::of::<EvidenceSection>()
     }
 
     fn differing_settings(
@@ -172,7 +160,7 @@ impl SectionKind for EvidenceKind {
         item: &str,
         metric: &str,
     ) -> Option<Flip> {
-        let [base, head] = [base, head].map(|side| side.as_any().downcast_ref::<EvidenceSection>());
+        let [base, head] = [base, head].map(|side| side.as_kind::<EvidenceSection>());
         let (base, head) = (base?, head?);
         flip::case_flip(base.items.get(item)?, head.items.get(item)?, item, metric)
     }
@@ -182,11 +170,11 @@ impl SectionKind for EvidenceKind {
     }
 
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
-        answered::section_answers(section.as_any().downcast_ref()?)
+        answered::section_answers(section.as_kind()?)
     }
 
     fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
-        let section: &EvidenceSection = section.as_any().downcast_ref()?;
+        let section: &EvidenceSection = section.as_kind()?;
         let scorer = judge::stored(&section.basis.scorer, &section.basis.levels)?;
         labelled::why((&section.basis, &*scorer), section.items.get(item)?, metric)
     }
@@ -212,37 +200,24 @@ impl SectionKind for EvidenceKind {
         _: Surroundings,
         reading: Viewpoint,
     ) -> Option<AlignedSections> {
-        let [old, new] = [base, head].map(|side| side.as_any().downcast_ref::<EvidenceSection>());
+        let [old, new] = [base, head].map(|side| side.as_kind::<EvidenceSection>());
         labels_edited::align(old?, new?, reading)
     }
 
-    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
-        let edited: EditedLabels = serde_json::from_value(stored)?;
-        Ok(Arc::new(edited))
-    }
-
-    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
-        let mut schema = generator.subschema_for::<Option<EditedLabels>>();
+    fn comparison_form(&self) -> Option<ComparisonForm> {
         let meaning = "The labels of the evidence probe, where the change edits some.";
-        schema.insert("description".to_owned(), meaning.into());
-        Some(schema)
+        Some(ComparisonForm::of::<EditedLabels>(meaning))
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
-        let section = *section
-            .into_any()
-            .downcast::<EvidenceSection>()
-            .expect("a kind is given sections of its own");
+        let section = *section.into_own::<EvidenceSection>();
         let scorer = judge::stored(&section.basis.scorer, &section.basis.levels);
         findings(section, scorer.as_deref())
     }
 }
 
 fn own(section: &dyn AnySection) -> &EvidenceSection {
-    section
-        .as_any()
-        .downcast_ref()
-        .expect("a kind is given sections of its own")
+    section.own()
 }
 
 /// The data for a page of the probe.
@@ -273,7 +248,7 @@ fn own_ending(ending: Ending, section: &EvidenceSection) -> Ending {
 /// The conditions on which the figures of two sections of this kind depend.
 fn both<'a>(base: &'a dyn AnySection, head: &'a dyn AnySection) -> Option<(&'a Basis, &'a Basis)> {
     let of = |section: &'a dyn AnySection| {
-        let section = section.as_any().downcast_ref::<EvidenceSection>()?;
+        let section = section.as_kind::<EvidenceSection>()?;
         Some(&section.basis)
     };
     of(base).zip(of(head))

@@ -41,7 +41,7 @@ impl Label {
     /// # Errors
     ///
     /// Fails with the reason that the scorer gives.
-    pub fn accepted_by(&self, scorer: &dyn Scorer) -> Result<(), String> {
+    pub(crate) fn accepted_by(&self, scorer: &dyn Scorer) -> Result<(), String> {
         let mut refused = Ok(());
         for reading in &self.readings {
             match scorer.accepts(reading) {

@@ -25,7 +25,7 @@ pub(super) struct EditedLabels {
     /// The cases whose labels differ, also if only one side has a label.
     pub relabelled: Vec<String>,
     /// How many of them have another text as well.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "kelvin_base::is_default")]
     pub edited_too: usize,
     /// The cases whose text the change edits too, and whose answers agree less with the label of the base than before.
     /// No side's label can judge both texts, so these cases are left out of the figures about labels.
@@ -33,7 +33,7 @@ pub(super) struct EditedLabels {
     pub unjudged: Vec<String>,
     /// How many cases the change labels, if the base has no label at all: then the labels of the change count for both
     /// sides.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "kelvin_base::is_default")]
     pub first: usize,
     /// The cases that the base labels, if the change labels no case at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,14 +77,6 @@ impl LostLabels {
         let (cases, have) = (counted(self.cases, "case"), have(self.cases));
         format!("no case has a label any more, where {cases} of the base {have} one{renamed}")
     }
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-const fn is_none(count: &usize) -> bool {
-    *count == 0
 }
 
 /// Gives both sides the labels of one of them; none if every common case has the same label on both sides.

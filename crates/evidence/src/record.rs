@@ -132,7 +132,7 @@ impl CaseRecord {
 
 impl VariantRecord {
     /// The index of the unit that was replaced or rewritten, if it is exactly one unit.
-    pub fn changed_unit(&self) -> Option<usize> {
+    pub(crate) fn changed_unit(&self) -> Option<usize> {
         match (self.notes.removed.as_slice(), self.notes.edited.as_slice()) {
             ([unit], []) | ([], [unit]) => Some(*unit),
             _ => None,

@@ -109,10 +109,9 @@ impl Judgement {
 }
 
 fn reason(effect: Effect, text: String) -> Reason {
-    Reason {
-        code: ReasonCode::Approval,
-        effect: Some(effect),
-        metric: None,
-        text: kelvin_page::safe::line(&text),
-    }
+    Reason::new(
+        ReasonCode::Approval,
+        Some(effect),
+        kelvin_page::safe::line(&text),
+    )
 }

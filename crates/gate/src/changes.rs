@@ -54,7 +54,7 @@ impl fmt::Display for VariantChange {
 impl CaseChange {
     /// Whether its value changed by at least half of the scale from 0 to 1, and also by half of its old value: half a
     /// second is little compared with twenty seconds.
-    pub fn is_by_half(&self) -> bool {
+    pub(crate) fn is_by_half(&self) -> bool {
         const HALF: f64 = 0.5;
         let both = self.base.zip(self.head);
         both.is_some_and(|(base, head)| (base - head).abs() >= HALF * base.abs().max(1.0) - GUARD)

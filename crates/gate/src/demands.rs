@@ -99,12 +99,7 @@ fn beyond((id, metric): (&str, &Metric), min: f64, policy: &Policy) -> Option<(W
 }
 
 fn reason(id: &str, effect: Effect, text: String) -> Reason {
-    Reason {
-        code: ReasonCode::Metric,
-        effect: Some(effect),
-        metric: Some(id.to_owned()),
-        text,
-    }
+    Reason::new(ReasonCode::Metric, Some(effect), text).about(id)
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::Report;
 use kelvin_base::digest::Digest;
-use kelvin_page::counted;
+pub(super) use kelvin_base::is_default as is_zero;
+use kelvin_page::{and_more, counted};
 use kelvin_record::{
     AnySection, ComparedSide, Ending, Nouns, SectionFingerprint, SectionKind, SettingDiffers,
 };
@@ -31,7 +32,7 @@ pub enum Difference {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         outside: Vec<String>,
         /// How many such files there are besides.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "kelvin_base::is_default")]
         more: usize,
     },
     /// Whether the code of the pipeline changed is not known.
@@ -155,10 +156,7 @@ impl Difference {
                 "the pipeline changed".to_owned()
             }
             Self::Pipeline { outside, more } => {
-                let more = match more {
-                    0 => String::new(),
-                    more => format!(" and {more} more"),
-                };
+                let more = and_more(*more);
                 format!(
                     "files of the repository changed outside the folder of the configuration: {}{more}; they count as \
                      the pipeline, since `fingerprint` names no files",
@@ -295,14 +293,6 @@ impl From<SettingDiffers> for Difference {
             head,
         }
     }
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-pub(super) const fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 fn listed(values: &[String]) -> String {

@@ -105,11 +105,9 @@ impl Drift {
     pub fn add_to_verdict(&self, verdict: &mut Verdict, effect: Effect) {
         let beyond = self.metrics.iter().filter(|(_, drifted)| drifted.is_beyond);
         let mut reasons: Vec<Reason> = beyond
-            .map(|(id, drifted)| Reason {
-                code: ReasonCode::Drift,
-                effect: Some(effect),
-                metric: Some(id.clone()),
-                text: self.sentence(id, drifted),
+            .map(|(id, drifted)| {
+                Reason::new(ReasonCode::Drift, Some(effect), self.sentence(id, drifted))
+                    .about(id.clone())
             })
             .collect();
         if effect == Effect::Fail && !reasons.is_empty() {
@@ -117,12 +115,11 @@ impl Drift {
             verdict.verdict = verdict.verdict.max(Word::Regression);
         }
         if effect == Effect::Fail && self.commit.is_none() {
-            reasons.push(Reason {
-                code: ReasonCode::DriftUnknown,
-                effect: Some(Effect::Warn),
-                metric: None,
-                text: self.note(),
-            });
+            reasons.push(Reason::new(
+                ReasonCode::DriftUnknown,
+                Some(Effect::Warn),
+                self.note(),
+            ));
         }
         let fails = |reason: &&Reason| reason.effect == Some(Effect::Fail);
         // Failures that concern only this change come first.

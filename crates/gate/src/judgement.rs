@@ -59,7 +59,7 @@ pub struct Judgement {
     #[serde(default)]
     pub base_invocations: Option<usize>,
     /// How many further invocations of the base this gate made, to run it again next to the head.
-    #[serde(default, skip_serializing_if = "is_none_at_all")]
+    #[serde(default, skip_serializing_if = "kelvin_base::is_default")]
     pub base_reruns: usize,
     /// The cost of an answer of the head, as a multiple of the cost of an answer of the base: in money, or in tokens if
     /// the money is not known. An answer from the cache counts with the cost of the call that made it. Missing if no
@@ -252,14 +252,6 @@ impl Judgement {
     }
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks for a reference"
-)]
-const fn is_none_at_all(count: &usize) -> bool {
-    *count == 0
-}
-
 /// The items with another answer, each with both answers on one line and the question on the next.
 fn answers(page: &mut String, list: &AnswerList, shown: AnswersShown) {
     const ANSWER: usize = 32;
@@ -383,12 +375,7 @@ pub fn unaffected(base: &Report, policy: &Policy, from: Provenance, why: &str) -
     let verdict = Verdict {
         verdict: Word::Unaffected,
         passed: true,
-        reasons: vec![Reason {
-            code: ReasonCode::Unaffected,
-            effect: None,
-            metric: None,
-            text: why.to_owned(),
-        }],
+        reasons: vec![Reason::new(ReasonCode::Unaffected, None, why.to_owned())],
         metrics: metrics.collect(),
         broken_cases: Vec::new(),
         answers: BTreeMap::new(),

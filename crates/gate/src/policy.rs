@@ -239,7 +239,7 @@ impl Policy {
     }
 
     /// Whether the configuration sets how much this metric may drop, or allows every metric to drop by 1 or more.
-    pub fn is_set_for(&self, id: &str) -> bool {
+    pub(crate) fn is_set_for(&self, id: &str) -> bool {
         let own = self.metrics.get(id).and_then(|metric| metric.max_drop);
         own.is_some() || self.max_drop >= 1.0
     }
@@ -255,7 +255,7 @@ impl Policy {
     }
 
     /// The attention that a metric of one report gets; `gated`: whether the report says that it is gated.
-    pub fn attention_to(&self, id: &str, gated: bool) -> Attention {
+    pub(crate) fn attention_to(&self, id: &str, gated: bool) -> Attention {
         let rule = self.metrics.get(id);
         let has_limit = rule.is_some_and(|rule| rule.max_drop.is_some() || rule.min.is_some());
         match rule.and_then(|rule| rule.policy) {

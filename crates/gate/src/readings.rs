@@ -164,12 +164,8 @@ impl Readings<'_> {
             doubts.join("; ")
         );
         let is_open = verdict.verdict != Word::Regression;
-        let reason = Reason {
-            code: ReasonCode::Unjudged,
-            effect: is_open.then_some(Effect::Warn),
-            metric: Some(id),
-            text,
-        };
+        let reason =
+            Reason::new(ReasonCode::Unjudged, is_open.then_some(Effect::Warn), text).about(id);
         match is_open {
             true => verdict.reasons.insert(0, reason),
             false => verdict.reasons.push(reason),
@@ -203,23 +199,20 @@ impl Readings<'_> {
                 if cases.is_empty() {
                     continue;
                 }
-                again.push(Reason {
-                    code: match certain {
-                        true => ReasonCode::BrokenCases,
-                        false => ReasonCode::DoubtfulCases,
-                    },
-                    effect: match certain {
-                        true => reason.effect,
-                        false => Some(Effect::Warn),
-                    },
-                    metric: Some(metric.clone()),
-                    text: sentence::broken(
-                        &cases,
-                        &verdict.nouns_of(&metric),
-                        certain,
-                        of_failures,
-                    ),
-                });
+                again.push(
+                    Reason::new(
+                        match certain {
+                            true => ReasonCode::BrokenCases,
+                            false => ReasonCode::DoubtfulCases,
+                        },
+                        match certain {
+                            true => reason.effect,
+                            false => Some(Effect::Warn),
+                        },
+                        sentence::broken(&cases, &verdict.nouns_of(&metric), certain, of_failures),
+                    )
+                    .about(metric.clone()),
+                );
             }
         }
         // The sort is stable: failures stay before warnings.
@@ -315,11 +308,6 @@ fn said(word: Word) -> String {
     word.as_str().replace('_', " ")
 }
 
-const fn relabelled(effect: Option<Effect>, text: String) -> Reason {
-    Reason {
-        code: ReasonCode::Relabelled,
-        effect,
-        metric: None,
-        text,
-    }
+fn relabelled(effect: Option<Effect>, text: String) -> Reason {
+    Reason::new(ReasonCode::Relabelled, effect, text)
 }

@@ -379,8 +379,8 @@ impl Verdict {
         Self {
             verdict: word,
             passed: effect != Effect::Fail,
-            reasons: vec![Reason {
-                code: match word {
+            reasons: vec![Reason::new(
+                match word {
                     Word::NoBaseline => ReasonCode::NoBaseline,
                     Word::BaselineUnreachable => ReasonCode::BaselineUnreachable,
                     Word::Unaffected => ReasonCode::Unaffected,
@@ -390,10 +390,9 @@ impl Verdict {
                     | Word::Regression
                     | Word::PendingApproval => ReasonCode::NotMeasured,
                 },
-                effect: Some(effect),
-                metric: None,
-                text: text.into(),
-            }],
+                Some(effect),
+                text.into(),
+            )],
             metrics: BTreeMap::new(),
             broken_cases: Vec::new(),
             answers: BTreeMap::new(),
@@ -419,12 +418,7 @@ impl Verdict {
         let at = self.reasons.iter().take_while(comes_first).count();
         self.reasons.insert(
             at,
-            Reason {
-                code: ReasonCode::Alignment,
-                effect: Some(Effect::Warn),
-                metric: None,
-                text,
-            },
+            Reason::new(ReasonCode::Alignment, Some(Effect::Warn), text),
         );
         if is_open {
             self.verdict = self.verdict.max(Word::Inconclusive);
@@ -444,12 +438,7 @@ impl Verdict {
         // What was not reached looks like items that were taken away, so that this comes before all that follows from it.
         for run in comparisons.each().flat_map(ItemComparison::unfinished) {
             self.verdict = self.verdict.max(Word::Inconclusive);
-            let unfinished = Reason {
-                code: ReasonCode::Unfinished,
-                effect: Some(Effect::Warn),
-                metric: None,
-                text: run.text,
-            };
+            let unfinished = Reason::new(ReasonCode::Unfinished, Some(Effect::Warn), run.text);
             self.reasons.insert(0, unfinished);
         }
     }
@@ -483,7 +472,7 @@ impl Verdict {
     }
 
     /// Whether an item of the base is gone.
-    pub fn has_removed_items(&self) -> bool {
+    pub(crate) fn has_removed_items(&self) -> bool {
         self.turnover.values().any(|turnover| turnover.removed > 0)
     }
 
@@ -506,7 +495,7 @@ impl Verdict {
     }
 
     /// The gated metrics that cannot get worse: every value is the worst possible one.
-    pub fn at_worst(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn at_worst(&self) -> impl Iterator<Item = &str> {
         let metrics = self.metrics.iter();
         metrics
             .filter(|(_, metric)| metric.is_at_worst)
@@ -514,7 +503,7 @@ impl Verdict {
     }
 
     /// The governing types that decide now but did not decide on the base.
-    pub fn new_types(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn new_types(&self) -> impl Iterator<Item = &str> {
         let swaps = self
             .metrics
             .values()
@@ -608,7 +597,7 @@ impl Verdict {
     }
 
     /// Whether a case broke in this metric for certain.
-    pub fn is_broken_in(&self, metric: &str) -> bool {
+    pub(crate) fn is_broken_in(&self, metric: &str) -> bool {
         let mut cases = self.broken_cases.iter();
         cases.any(|case| case.certain && case.metric == metric)
     }
@@ -651,6 +640,27 @@ pub struct Reason {
     pub metric: Option<String>,
     /// The sentence; names in it are made safe for a terminal, not for Markdown or HTML.
     pub text: String,
+}
+
+impl Reason {
+    /// A reason that is about no single metric.
+    pub fn new(code: ReasonCode, effect: Option<Effect>, text: impl Into<String>) -> Self {
+        Self {
+            code,
+            effect,
+            metric: None,
+            text: text.into(),
+        }
+    }
+
+    /// The same reason, about one metric.
+    #[must_use]
+    pub fn about(self, metric: impl Into<String>) -> Self {
+        Self {
+            metric: Some(metric.into()),
+            ..self
+        }
+    }
 }
 
 /// The subject of a reason.

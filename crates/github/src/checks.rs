@@ -73,7 +73,7 @@ impl Client {
     /// # Errors
     ///
     /// See [`Error`].
-    pub fn check_run_of(
+    pub(crate) fn check_run_of(
         &self,
         name: &str,
         head_sha: &str,
@@ -105,7 +105,7 @@ impl Client {
     /// # Errors
     ///
     /// See [`Error`].
-    pub fn update_check_run(&self, id: u64, change: &Value) -> Result<CheckRun, Error> {
+    pub(crate) fn update_check_run(&self, id: u64, change: &Value) -> Result<CheckRun, Error> {
         // A repeated request would add the same annotations again, so only a request without annotations is repeated.
         let annotated = change.pointer("/output/annotations").is_some();
         self.json(&ApiCall {

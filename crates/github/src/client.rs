@@ -197,7 +197,7 @@ impl Client {
 
     /// Waits for a random time between `low` and twice as long, so that two jobs that started together do not stay in
     /// step.
-    pub fn pause_about(&self, low: Duration) {
+    pub(crate) fn pause_about(&self, low: Duration) {
         (self.pause)(low + low.mul_f64(chance()));
     }
 

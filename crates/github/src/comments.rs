@@ -37,12 +37,12 @@ pub struct Comment {
 
 impl Comment {
     /// Whether this account wrote the comment.
-    pub fn is_by(&self, login: &str) -> bool {
+    pub(crate) fn is_by(&self, login: &str) -> bool {
         self.user.as_ref().is_some_and(|user| user.login == login)
     }
 
     /// Whether an app wrote the comment.
-    pub fn is_by_an_app(&self) -> bool {
+    pub(crate) fn is_by_an_app(&self) -> bool {
         self.user.as_ref().is_some_and(|user| user.kind == "Bot")
     }
 }
@@ -110,7 +110,7 @@ impl Client {
     /// # Errors
     ///
     /// See [`Error`].
-    pub fn update_comment(&self, id: u64, body: &str) -> Result<Comment, Error> {
+    pub(crate) fn update_comment(&self, id: u64, body: &str) -> Result<Comment, Error> {
         self.json(&ApiCall {
             method: Method::PATCH,
             body: Some(&json!({ "body": body })),
@@ -126,7 +126,7 @@ impl Client {
     /// # Errors
     ///
     /// See [`Error`].
-    pub fn delete_comment(&self, id: u64) -> Result<(), Error> {
+    pub(crate) fn delete_comment(&self, id: u64) -> Result<(), Error> {
         let path = self.path(&format!("/issues/comments/{id}"));
         let call = ApiCall {
             method: Method::DELETE,

@@ -170,7 +170,7 @@ impl Error {
     }
 
     /// Whether the request may have had its effect in spite of the error.
-    pub const fn is_unsure(&self) -> bool {
+    pub(crate) const fn is_unsure(&self) -> bool {
         match self {
             Self::Refused(refusal) => refusal.status >= 500,
             Self::Unreachable { .. } | Self::Unreadable { .. } => true,

@@ -76,7 +76,7 @@ struct Respondent {
 
 /// The settings in their checked form.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GradingSettings {
+pub(crate) struct GradingSettings {
     /// The file or the folder of the prompts.
     pub prompts: String,
     /// The names of a prompt's fields in that file, if they differ.
@@ -97,7 +97,7 @@ pub struct GradingSettings {
 
 /// A pipeline with its name in a report.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Called {
+pub(crate) struct Called {
     /// The address of the pipeline.
     pub address: Address,
     /// The command line, or the name of the model.

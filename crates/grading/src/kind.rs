@@ -2,10 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
-
-use schemars::{Schema, SchemaGenerator};
-use serde_json::Value;
 
 use super::config::Called;
 use super::measure::Grading;
@@ -24,8 +20,9 @@ use kelvin_page::{AnswersView, Chapter, in_one_line};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging};
 use kelvin_record::Shard;
 use kelvin_record::{
-    AlignedSections, AnySection, Findings, GradedPair, ItemComparison, Listing, Metric,
-    RivalAnswers, RunView, SectionFingerprint, SectionKind, Surroundings, Viewpoint, WantedRepeats,
+    AlignedSections, AnySection, ComparisonForm, Findings, GradedPair, Listing, Metric,
+    RivalAnswers, RunView, SectionFingerprint, SectionForm, SectionKind, Surroundings, Viewpoint,
+    WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::judge::model_names;
@@ -94,16 +91,8 @@ impl SectionKind for GradingKind {
         ("Prompts", "Candidate and baseline")
     }
 
-    fn stored(
-        &self,
-        text: &mut dyn erased_serde::Deserializer<'_>,
-    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
-        let section: GradingSection = erased_serde::deserialize(text)?;
-        Ok(Box::new(section))
-    }
-
-    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
-        generator.subschema_for::<GradingSection>()
+    fn form(&self) -> SectionForm {
+        SectionForm::of::<GradingSection>()
     }
 
     fn figures_of_base(
@@ -125,16 +114,9 @@ impl SectionKind for GradingKind {
         references::align(own(base), own(head), reading)
     }
 
-    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
-        let edited: EditedReferences = serde_json::from_value(stored)?;
-        Ok(Arc::new(edited))
-    }
-
-    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
-        let mut schema = generator.subschema_for::<Option<EditedReferences>>();
+    fn comparison_form(&self) -> Option<ComparisonForm> {
         let meaning = "The references of the grading probe, where the change edits some.";
-        schema.insert("description".to_owned(), meaning.into());
-        Some(schema)
+        Some(ComparisonForm::of::<EditedReferences>(meaning))
     }
 
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
@@ -161,10 +143,7 @@ impl SectionKind for GradingKind {
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
-        let section = section
-            .into_any()
-            .downcast::<GradingSection>()
-            .expect("a kind is given sections of its own");
+        let section = section.into_own::<GradingSection>();
         findings(*section, Vec::new())
     }
 

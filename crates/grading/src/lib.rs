@@ -22,7 +22,7 @@ mod regrade;
 mod section;
 mod stored;
 
-pub use config::GradingSettings;
+pub(crate) use config::GradingSettings;
 pub use first::{FirstPrompt, first_prompt};
 pub use record::{Answered, GradedSample, GradingBasis, PromptRecord, Scoring};
 pub use section::GradingSection;

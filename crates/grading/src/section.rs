@@ -7,7 +7,7 @@ use super::figures::figures;
 use super::record::{GradingBasis, PromptRecord};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
-use kelvin_page::{are, counted, have};
+use kelvin_page::{and_more, are, counted, have};
 use kelvin_record::{
     Answer, AnsweredItem, AnySection, Findings, Item, KeptTexts, Repeats, Section, SectionAnswers,
 };
@@ -65,10 +65,7 @@ impl Item for PromptRecord {
 
 /// A section of this probe.
 pub(super) fn own(section: &dyn AnySection) -> &GradingSection {
-    section
-        .as_any()
-        .downcast_ref::<GradingSection>()
-        .expect("a kind is given sections of its own")
+    section.own()
 }
 
 /// The figures of a section.
@@ -130,10 +127,7 @@ fn unscored(prompts: &BTreeMap<String, PromptRecord>) -> Option<Notice> {
     }
     const MOST: usize = 20;
     let shown: Vec<&str> = ids.iter().copied().take(MOST).collect();
-    let more = match ids.len().saturating_sub(MOST) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = and_more(ids.len().saturating_sub(MOST));
     let text = format!(
         "{errors} of {total} samples {} no score and {} in no mean: {}{more}",
         have(errors),

@@ -8,7 +8,7 @@ use super::{Statement, Table};
 use kelvin_base::notice::Notice;
 
 /// The line that is on every page.
-pub const DISCLAIMER: &str = "Diagnostic signals, not truth metrics: a pipeline can do well \
+pub(crate) const DISCLAIMER: &str = "Diagnostic signals, not truth metrics: a pipeline can do well \
                                      on all of them and still decide wrongly.";
 
 /// The page of a whole run.

@@ -25,14 +25,15 @@ pub use block::{
     ItemView, LISTED, PartView, Plane, Status, Table, TableCell, TableRow, Trend, TrendLine,
     TrendStep,
 };
+pub(crate) use document::DISCLAIMER;
 pub use document::{
-    Article, Breakdown, Chapter, ComparisonPage, DISCLAIMER, FigureTable, Group, Headword,
-    ItemList, RunPage, Signal, Spread,
+    Article, Breakdown, Chapter, ComparisonPage, FigureTable, Group, Headword, ItemList, RunPage,
+    Signal, Spread,
 };
 pub use estimate::{BANDS, Estimate, band, brief, display};
 pub use notices::{FailedInvocation, NoticeCount, in_one_line, label};
 pub use opening::{ANSWERS, AnswerList, AnswerRow, FlippedAnswer, HitsBeside, Opening, RankedRow};
 pub use words::{
-    Phrase, PhrasePart, SETTING, Statement, Tone, are, capitalized, counted, duration, have,
-    listed, of_judges, used,
+    Phrase, PhrasePart, SETTING, Statement, Tone, and_more, are, capitalized, counted, duration,
+    have, listed, of_judges, used,
 };

@@ -24,7 +24,7 @@ pub struct FailedInvocation<'a> {
 
 impl FailedInvocation<'_> {
     /// Whether it printed anything on standard error that can be shown.
-    pub fn has_printed(&self) -> bool {
+    pub(crate) fn has_printed(&self) -> bool {
         let mut lines = self.failure.stderr.lines();
         lines.any(|line| !safe::line(line).is_empty())
     }

@@ -29,6 +29,13 @@ pub struct Statement {
     pub text: Phrase,
 }
 
+impl Statement {
+    /// A statement in this tone.
+    pub const fn new(tone: Tone, text: Phrase) -> Self {
+        Self { tone, text }
+    }
+}
+
 /// A sentence of ours that may contain external names: each renderer shows those in its own way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Phrase(Vec<(PhrasePart, String)>);
@@ -150,7 +157,7 @@ impl Phrase {
     }
 
     /// The same phrase with every external part in another form.
-    pub fn each_foreign(&self, form: impl Fn(&str) -> String) -> Self {
+    pub(crate) fn each_foreign(&self, form: impl Fn(&str) -> String) -> Self {
         let parts = self.0.iter().map(|(part, text)| match part {
             PhrasePart::Text => (*part, text.clone()),
             PhrasePart::Name | PhrasePart::Setting | PhrasePart::Quote => (*part, form(text)),
@@ -256,9 +263,14 @@ pub fn duration(seconds: f64) -> String {
 pub fn listed(ids: &[&str]) -> String {
     const MOST: usize = 8;
     let shown = ids[..ids.len().min(MOST)].join(", ");
-    match ids.len().saturating_sub(MOST) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+    shown + &and_more(ids.len().saturating_sub(MOST))
+}
+
+/// The end of a list whose other entries are only counted; empty if there are none.
+pub fn and_more(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     }
 }
 

@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use schemars::{Schema, SchemaGenerator};
-
 use super::config::QualitySettings;
 use super::figures::{figures, score_all};
 use super::indicators::Expected;
@@ -18,7 +16,7 @@ use kelvin_page::Chapter;
 use kelvin_probe::{Items, Kind, Planned, Probe, Rescoring};
 use kelvin_record::{
     AnySection, Ending, Findings, Listing, Metric, RunView, ScoredInvocation, SectionFingerprint,
-    SectionKind, SettingDiffers, Shard, WantedRepeats,
+    SectionForm, SectionKind, SettingDiffers, Shard, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::{OutputObserver, Runner, Step};
@@ -86,16 +84,8 @@ impl SectionKind for QualityKind {
         scorer::scored_invocations(own(section))
     }
 
-    fn stored(
-        &self,
-        text: &mut dyn erased_serde::Deserializer<'_>,
-    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
-        let section: QualitySection = erased_serde::deserialize(text)?;
-        Ok(Box::new(section))
-    }
-
-    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
-        generator.subschema_for::<QualitySection>()
+    fn form(&self) -> SectionForm {
+        SectionForm::of::<QualitySection>()
     }
 
     fn differing_settings(
@@ -165,19 +155,13 @@ impl SectionKind for QualityKind {
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
-        let section = section
-            .into_any()
-            .downcast::<QualitySection>()
-            .expect("a kind is given sections of its own");
+        let section = section.into_own::<QualitySection>();
         findings(*section)
     }
 }
 
 fn own(section: &dyn AnySection) -> &QualitySection {
-    section
-        .as_any()
-        .downcast_ref()
-        .expect("a kind is given sections of its own")
+    section.own()
 }
 
 /// The figures of a section.

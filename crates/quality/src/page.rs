@@ -64,17 +64,14 @@ fn statements(section: &QualitySection) -> Vec<Statement> {
     let scores = scores(&section.items, &section.basis);
     let mut statements: Vec<Statement> = never_there(section)
         .into_iter()
-        .map(|pointer| Statement {
-            tone: Tone::Alarm,
-            text: Phrase::text("the required output ").name(pointer).and(format!(
+        .map(|pointer| Statement::new(Tone::Alarm, Phrase::text("the required output ").name(pointer).and(format!(
                 " is in no output of {}: the pipeline never writes it, or `required_outputs` has another name \
                  for it",
                 match section.items.len() {
                     1 => "the case".to_owned(),
                     all => format!("all {all} cases"),
                 }
-            )),
-        })
+            ))))
         .collect();
     for band in [Band::Poor, Band::Review] {
         let these = scores.iter().filter(|(_, score)| Band::of(*score) == band);
@@ -96,14 +93,14 @@ fn statements(section: &QualitySection) -> Vec<Statement> {
             0 => shown,
             more => shown.and(format!(" and {more} more")),
         };
-        statements.push(Statement {
-            tone: if band == Band::Poor {
+        statements.push(Statement::new(
+            if band == Band::Poor {
                 Tone::Alarm
             } else {
                 Tone::Caution
             },
-            text: Phrase::text(what).then(shown),
-        });
+            Phrase::text(what).then(shown),
+        ));
     }
     if statements.is_empty() && !scores.is_empty() {
         let what = match scores.len() {
@@ -113,10 +110,7 @@ fn statements(section: &QualitySection) -> Vec<Statement> {
                 bounds(Band::Good)
             ),
         };
-        statements.push(Statement {
-            tone: Tone::Calm,
-            text: Phrase::text(what),
-        });
+        statements.push(Statement::new(Tone::Calm, Phrase::text(what)));
     }
     statements
 }

@@ -191,7 +191,7 @@ impl Band {
     /// The lower end of the best band.
     pub const GOOD: f64 = 0.80;
     /// The lower end of the middle band.
-    pub const REVIEW: f64 = 0.60;
+    pub(crate) const REVIEW: f64 = 0.60;
 
     /// The band of a score. A score that equals the limit in decimal notation has reached it.
     pub fn of(score: f64) -> Self {

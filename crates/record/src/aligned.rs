@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::section::AnySection;
@@ -65,6 +67,33 @@ pub struct UnfinishedRun {
     pub headline: Phrase,
     /// The same as a sentence, with what is missing.
     pub text: String,
+}
+
+/// The type of the comparisons of one kind: how a stored one is read, and what its schema is.
+pub struct ComparisonForm {
+    pub(crate) read: fn(Value) -> serde_json::Result<Arc<dyn ItemComparison>>,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+    meaning: &'static str,
+}
+
+impl ComparisonForm {
+    /// The form of the comparisons of this type; `meaning` describes them in the schema.
+    pub fn of<C: ItemComparison + DeserializeOwned + JsonSchema + 'static>(
+        meaning: &'static str,
+    ) -> Self {
+        Self {
+            read: |stored| Ok(Arc::new(serde_json::from_value::<C>(stored)?)),
+            schema: SchemaGenerator::subschema_for::<Option<C>>,
+            meaning,
+        }
+    }
+
+    /// The JSON schema of a comparison.
+    pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = (self.schema)(generator);
+        schema.insert("description".to_owned(), self.meaning.into());
+        schema
+    }
 }
 
 /// The comparison of the items of one probe between two runs. It is stored in `gate.json`, under the name of the probe.

@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -26,9 +24,10 @@ impl ItemComparisons {
     /// Fails if a comparison does not fit its kind.
     pub fn read_by(&mut self, kinds: &Kinds) -> Result<(), String> {
         for (name, comparison) in &mut self.0 {
-            if let Some(kind) = kinds.kind(name) {
+            let kind = kinds.kind(name);
+            if let Some(form) = kind.and_then(|kind| kind.comparison_form()) {
                 let stored = serde_json::to_value(comparison.written());
-                let read = stored.and_then(|stored| kind.stored_comparison(stored));
+                let read = stored.and_then(form.read);
                 *comparison = read.map_err(|error| format!("`{name}`: {error}"))?;
             }
         }
@@ -70,26 +69,12 @@ impl Serialize for ItemComparisons {
     }
 }
 
+/// Collects the fields that the verdict does not know. A field of a later version may be the comparison of an unknown
+/// probe, or any other value: an object is kept unchanged, and other values are ignored.
 impl<'de> Deserialize<'de> for ItemComparisons {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ByProbe)
-    }
-}
-
-struct ByProbe;
-
-impl<'de> Visitor<'de> for ByProbe {
-    type Value = ItemComparisons;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the comparisons of items, by the name of their probe")
-    }
-
-    /// Collects the fields that the verdict does not know. A field of a later version may be the comparison of an
-    /// unknown probe, or any other value: an object is kept unchanged, and other values are ignored.
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ItemComparisons, A::Error> {
-        let mut comparisons = ItemComparisons::default();
-        while let Some((name, stored)) = map.next_entry::<String, Value>()? {
+        let mut comparisons = Self::default();
+        for (name, stored) in BTreeMap::<String, Value>::deserialize(deserializer)? {
             if stored.is_object() {
                 comparisons.put(&name, Arc::new(stored));
             }

@@ -6,16 +6,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use kelvin_page::{AnswersView, Chapter, FigureTable, Headword, ItemPage, PartView, Phrase};
-use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-use crate::aligned::{AlignedSections, ItemComparison, Surroundings, Viewpoint};
+use crate::aligned::{AlignedSections, ComparisonForm, Surroundings, Viewpoint};
 use crate::answered::{Flip, SectionAnswers};
 use crate::findings::{Findings, RunView, SettingDiffers};
 use crate::metric::Metric;
 use crate::ranked::RankedHits;
 use crate::scored::{CheckSaid, GradedPair, RivalAnswers, ScoredInvocation};
-use crate::section::AnySection;
+use crate::section::{AnySection, SectionForm};
 use crate::{Nouns, estimate, family};
 
 /// The fields of a JSON object.
@@ -91,18 +90,8 @@ pub trait SectionKind: Send + Sync {
         BTreeSet::new()
     }
 
-    /// Reads a section that a report has stored.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the text is not a section of this kind.
-    fn stored(
-        &self,
-        text: &mut dyn erased_serde::Deserializer<'_>,
-    ) -> Result<Box<dyn AnySection>, erased_serde::Error>;
-
-    /// The JSON schema of a section of this kind.
-    fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
+    /// The type of the sections of this kind.
+    fn form(&self) -> SectionForm;
 
     /// The settings that differ between two sections whose figures can still be compared. The names are plural.
     fn differing_settings(
@@ -141,18 +130,8 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
-    /// Reads the comparison of items that a verdict has stored.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the value is not a comparison of this kind.
-    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
-        Ok(Arc::new(stored))
-    }
-
-    /// The JSON schema of a comparison of this kind; none if the kind does not align its sections.
-    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
-        let _ = generator;
+    /// The type of the comparisons of this kind; none if the kind does not align its sections.
+    fn comparison_form(&self) -> Option<ComparisonForm> {
         None
     }
 

@@ -21,8 +21,8 @@ mod shard;
 mod shared;
 
 pub use aligned::{
-    AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings, UnfinishedRun,
-    Viewpoint,
+    AlignedSection, AlignedSections, AlignmentWarning, ComparisonForm, ItemComparison,
+    Surroundings, UnfinishedRun, Viewpoint,
 };
 pub use answered::{
     Answer, AnsweredInput, AnsweredItem, AnsweredSwap, Flip, Ought, SectionAnswers,
@@ -44,7 +44,7 @@ pub use repeats::{
 pub use scored::{CheckSaid, GradedPair, RivalAnswers, ScoredInvocation};
 pub use section::{
     AnySection, ComparedItem, ComparedItems, Glance, Item, ItemPlace, Section, SectionFingerprint,
-    StoredInput, VariantPart,
+    SectionForm, StoredInput, VariantPart,
 };
 pub use sections::{Sections, StoredSections};
 pub use shard::Shard;

@@ -12,12 +12,12 @@ pub struct RankedHits {
     /// The first hits of the base, in order.
     pub base: Vec<RankedHit>,
     /// How many more hits the base had.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "kelvin_base::is_default")]
     pub base_left: usize,
     /// The first hits of the head, in order.
     pub head: Vec<RankedHit>,
     /// How many more hits the head had.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "kelvin_base::is_default")]
     pub head_left: usize,
 }
 
@@ -47,12 +47,4 @@ pub struct RankedHit {
     /// The rank of the same hit on the other side, from 1; null if the other side does not have it among the hits that
     /// its report keeps.
     pub other_rank: Option<u32>,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks for a reference"
-)]
-const fn is_zero(count: &usize) -> bool {
-    *count == 0
 }

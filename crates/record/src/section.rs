@@ -5,7 +5,8 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::{Ending, KeptTexts, Nouns, RUNS_OF_THE_SUITE, Repeats, SharedMap};
@@ -136,7 +137,7 @@ pub struct StoredInput {
 }
 
 /// A section of any probe.
-pub trait AnySection: fmt::Debug + Send + Sync {
+pub trait AnySection: Any + fmt::Debug + Send + Sync {
     /// How the probe ended.
     fn ending(&self) -> Ending;
 
@@ -200,15 +201,42 @@ pub trait AnySection: fmt::Debug + Send + Sync {
 
     /// Whether this section and the other one are equal.
     fn equals(&self, other: &dyn AnySection) -> bool;
+}
 
-    /// The section for the probe's own kind, which knows its type.
-    fn as_any(&self) -> &dyn Any;
+impl dyn AnySection {
+    /// The section for the probe's own kind, which knows its type; none for a section of another kind.
+    pub fn as_kind<S: AnySection>(&self) -> Option<&S> {
+        (self as &dyn Any).downcast_ref()
+    }
 
-    /// Mutable access to the section, for the probe's own kind.
-    fn as_any_mut(&mut self) -> &mut dyn Any;
+    /// Like [`as_kind`](Self::as_kind), where it is certain that the section is one of the kind.
+    pub fn own<S: AnySection>(&self) -> &S {
+        self.as_kind().expect("a kind is given sections of its own")
+    }
 
-    /// The section by value, for the probe's own kind.
-    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+    /// Like [`own`](Self::own), by value.
+    pub fn into_own<S: AnySection>(self: Box<Self>) -> Box<S> {
+        (self as Box<dyn Any>)
+            .downcast()
+            .expect("a kind is given sections of its own")
+    }
+}
+
+/// The type of the sections of one kind: how a stored one is read, and what its schema is.
+pub struct SectionForm {
+    pub(crate) read: fn(&str) -> serde_json::Result<Box<dyn AnySection>>,
+    /// Makes the JSON schema of a section.
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl SectionForm {
+    /// The form of the sections of this type.
+    pub fn of<S: AnySection + DeserializeOwned + JsonSchema>() -> Self {
+        Self {
+            read: |text| Ok(Box::new(serde_json::from_str::<S>(text)?)),
+            schema: SchemaGenerator::subschema_for::<S>,
+        }
+    }
 }
 
 /// The part of an item that can be used without its probe.
@@ -293,13 +321,13 @@ where
     }
 
     fn is_like(&self, other: &dyn AnySection) -> bool {
-        let other = other.as_any().downcast_ref::<Self>();
+        let other = other.as_kind::<Self>();
         other
             .is_some_and(|other| self.basis == other.basis && self.fingerprint == other.fingerprint)
     }
 
     fn take_in(&mut self, other: Box<dyn AnySection>) {
-        if let Ok(other) = other.into_any().downcast::<Self>() {
+        if let Ok(other) = (other as Box<dyn Any>).downcast::<Self>() {
             for (id, mut item) in other.items {
                 if let Some(before) = self.items.get(&id) {
                     item.take_over(before);
@@ -349,19 +377,7 @@ where
     }
 
     fn equals(&self, other: &dyn AnySection) -> bool {
-        other.as_any().downcast_ref::<Self>() == Some(self)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
+        other.as_kind() == Some(self)
     }
 }
 

@@ -46,15 +46,15 @@ impl Sections {
     }
 
     /// The section of this type; none if the probe was not run.
-    pub fn get<S: Any>(&self) -> Option<&S> {
+    pub fn get<S: AnySection>(&self) -> Option<&S> {
         let mut sections = self.by_name.values();
-        sections.find_map(|section| section.as_any().downcast_ref::<S>())
+        sections.find_map(|section| section.as_kind::<S>())
     }
 
     /// Mutable access to the section of this type.
     pub fn get_mut<S: Any>(&mut self) -> Option<&mut S> {
         let mut sections = self.by_name.values_mut();
-        sections.find_map(|section| section.as_any_mut().downcast_mut::<S>())
+        sections.find_map(|section| (&mut **section as &mut dyn Any).downcast_mut::<S>())
     }
 
     /// The section of a probe.
@@ -179,26 +179,17 @@ impl<T: Borrow<RawValue>> StoredSections<T> {
     pub fn read_by(self, kinds: &Kinds) -> Result<Sections, String> {
         let mut sections = Sections::new(kinds.clone());
         for (name, stored) in self.0 {
-            let read = section(kinds.kind(&name), stored.borrow().get());
+            let text = stored.borrow().get();
+            let read = match kinds.kind(&name) {
+                Some(kind) => (kind.form().read)(text),
+                None => {
+                    serde_json::from_str(text).map(|value| Box::new(UnknownSection(value)) as _)
+                }
+            };
             let read = read.map_err(|error| format!("`probes.{name}`: {error}"))?;
             sections.put(&name, read);
         }
         Ok(sections)
-    }
-}
-
-fn section(
-    kind: Option<&'static dyn SectionKind>,
-    text: &str,
-) -> Result<Box<dyn AnySection>, String> {
-    let mut json = serde_json::Deserializer::from_str(text);
-    match kind {
-        Some(kind) => kind
-            .stored(&mut <dyn erased_serde::Deserializer<'_>>::erase(&mut json))
-            .map_err(|error| error.to_string()),
-        None => Value::deserialize(&mut json)
-            .map(|value| Box::new(UnknownSection(value)) as Box<dyn AnySection>)
-            .map_err(|error| error.to_string()),
     }
 }
 
@@ -320,18 +311,6 @@ impl AnySection for UnknownSection {
     }
 
     fn equals(&self, other: &dyn AnySection) -> bool {
-        other.as_any().downcast_ref::<Self>() == Some(self)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
+        other.as_kind() == Some(self)
     }
 }

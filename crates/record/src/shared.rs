@@ -7,10 +7,11 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A map by name. Its copies share the values; a copy that is changed gets its own values first.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "BTreeMap<String, V>")]
 pub struct SharedMap<V>(Arc<BTreeMap<String, V>>);
 
 impl<V> SharedMap<V> {
@@ -112,18 +113,6 @@ impl<'a, V: Clone> IntoIterator for &'a mut SharedMap<V> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter_mut()
-    }
-}
-
-impl<V: Serialize> Serialize for SharedMap<V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.as_ref().serialize(serializer)
-    }
-}
-
-impl<'de, V: Deserialize<'de>> Deserialize<'de> for SharedMap<V> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        BTreeMap::deserialize(deserializer).map(Self::from)
     }
 }
 

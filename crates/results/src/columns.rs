@@ -58,10 +58,3 @@ pub enum EmptyScore {
     /// The metric is not meant for this case, and the sample is in no figure of it.
     Skip,
 }
-
-impl Columns {
-    /// Whether no columns are configured.
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}

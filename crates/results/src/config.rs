@@ -81,7 +81,7 @@ pub struct SuiteSettings {
     #[schemars(inner(length(min = 1)))]
     pub gate: Vec<String>,
     /// Which columns of a table have the case, the input, the scores and other data.
-    #[serde(default, skip_serializing_if = "Columns::is_default")]
+    #[serde(default, skip_serializing_if = "kelvin_base::is_default")]
     pub columns: Columns,
     /// The properties of single metrics, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -147,7 +147,7 @@ pub struct MetricKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<bool>,
     /// What a sample without a number means.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "kelvin_base::is_default")]
     pub empty: EmptyScore,
     /// The lowest and the highest possible value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,13 +162,9 @@ const fn an_hour() -> u32 {
     3_600
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 /// The settings in their checked form.
 #[derive(Clone, Debug)]
-pub struct ResultsSettings {
+pub(crate) struct ResultsSettings {
     /// The suites in the order of the file.
     pub suites: Vec<Suite>,
 }

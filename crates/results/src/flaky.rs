@@ -14,7 +14,7 @@ use kelvin_system::git::{VersionsEnd, versions};
 
 /// Since when a case is declared as flaky.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FlakySince {
+pub(crate) struct FlakySince {
     /// The day of the oldest commit from which on every committed configuration declares it, as `2026-03-31`.
     pub day: String,
     /// Whether it may have been declared before: the history of the clone ends there.

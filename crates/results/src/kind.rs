@@ -2,10 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
-
-use schemars::{Schema, SchemaGenerator};
-use serde_json::Value;
 
 use super::change::{self, ResultsChange};
 use super::config::ResultsSettings;
@@ -16,8 +12,8 @@ use super::{ResultsKind, foreign, page};
 use kelvin_page::Chapter;
 use kelvin_probe::{Items, Kind};
 use kelvin_record::{
-    AlignedSections, AnySection, Findings, ItemComparison, Metric, Nouns, RunView, SectionAnswers,
-    SectionKind, SettingDiffers, Surroundings, Viewpoint,
+    AlignedSections, AnySection, ComparisonForm, Findings, Metric, Nouns, RunView, SectionAnswers,
+    SectionForm, SectionKind, SettingDiffers, Surroundings, Viewpoint,
 };
 use kelvin_run::config::Config;
 
@@ -59,16 +55,8 @@ impl SectionKind for ResultsKind {
         ("Cases", "Commands of the evaluators")
     }
 
-    fn stored(
-        &self,
-        text: &mut dyn erased_serde::Deserializer<'_>,
-    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
-        let section: ResultsSection = erased_serde::deserialize(text)?;
-        Ok(Box::new(section))
-    }
-
-    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
-        generator.subschema_for::<ResultsSection>()
+    fn form(&self) -> SectionForm {
+        SectionForm::of::<ResultsSection>()
     }
 
     fn differing_settings(
@@ -98,16 +86,9 @@ impl SectionKind for ResultsKind {
         change::align(own(base), own(head))
     }
 
-    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
-        let change: ResultsChange = serde_json::from_value(stored)?;
-        Ok(Arc::new(change))
-    }
-
-    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
-        let mut schema = generator.subschema_for::<Option<ResultsChange>>();
+    fn comparison_form(&self) -> Option<ComparisonForm> {
         let meaning = "The cases of the results probe, where a change scores them otherwise or leaves many of them out.";
-        schema.insert("description".to_owned(), meaning.into());
-        Some(schema)
+        Some(ComparisonForm::of::<ResultsChange>(meaning))
     }
 
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
@@ -141,10 +122,7 @@ impl SectionKind for ResultsKind {
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
-        let section = section
-            .into_any()
-            .downcast::<ResultsSection>()
-            .expect("a kind is given sections of its own");
+        let section = section.into_own::<ResultsSection>();
         Findings {
             metrics: figures::figures(&section),
             notices: figures::notices(&section),

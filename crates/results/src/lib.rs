@@ -21,11 +21,11 @@ mod written;
 
 pub use change::{ResultsChange, SuiteChange};
 pub use columns::{Columns, EmptyScore, MetricColumn};
-pub use config::{MetricKeys, ResultsSettings, Suite, SuiteSettings};
-pub use flaky::FlakySince;
-pub use record::{
-    EarlyEnd, MetricBasis, ResultRecord, ResultSample, ResultsBasis, ResultsSection, SuiteBasis,
-};
+pub use config::{MetricKeys, Suite, SuiteSettings};
+pub(crate) use flaky::FlakySince;
+pub use record::EarlyEnd;
+#[cfg(test)]
+pub(crate) use record::{MetricBasis, ResultSample, ResultsBasis};
 pub use row::{MetricKind, Results, Row, RowTexts};
 
 /// Did a change make the results of the team's own evaluator worse?

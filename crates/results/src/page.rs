@@ -99,22 +99,22 @@ fn statements(section: &ResultsSection) -> Vec<Statement> {
     let mut statements = Vec::new();
     for (suite, basis) in &section.basis.suites {
         if let Some(failure) = &basis.failure {
-            statements.push(Statement {
-                tone: Tone::Alarm,
-                text: Phrase::text("the suite ")
+            statements.push(Statement::new(
+                Tone::Alarm,
+                Phrase::text("the suite ")
                     .name(suite)
                     .and(" has no results: ")
                     .quote(failure.message.clone()),
-            });
+            ));
             continue;
         }
         let errors = cases(section, suite)
             .filter(|(_, _, record)| record.samples.iter().any(|sample| sample.error.is_some()));
         let errors: Vec<&str> = errors.map(|(_, case, _)| case).collect();
         if !errors.is_empty() {
-            statements.push(Statement {
-                tone: Tone::Caution,
-                text: Phrase::text(format!(
+            statements.push(Statement::new(
+                Tone::Caution,
+                Phrase::text(format!(
                     "{} of the suite ",
                     nouns_of_tool(&basis.tool).counted(errors.len())
                 ))
@@ -124,7 +124,7 @@ fn statements(section: &ResultsSection) -> Vec<Statement> {
                     _ => " have errors: ",
                 })
                 .names(errors.into_iter().take(3)),
-            });
+            ));
         }
     }
     statements

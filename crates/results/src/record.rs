@@ -19,18 +19,18 @@ use kelvin_record::{
 };
 
 /// The stored section of this probe.
-pub type ResultsSection = Section<ResultsBasis, ResultRecord>;
+pub(crate) type ResultsSection = Section<ResultsBasis, ResultRecord>;
 
 /// How the figures are made, by suite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ResultsBasis {
+pub(crate) struct ResultsBasis {
     /// The suites by name.
     pub suites: BTreeMap<String, SuiteBasis>,
 }
 
 /// How the figures of one suite are made, and what its evaluator says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SuiteBasis {
+pub(crate) struct SuiteBasis {
     /// The evaluator; empty if no evaluator has written a file that can be used.
     pub tool: String,
     /// Its version, if the file says it.
@@ -119,7 +119,7 @@ impl SuiteBasis {
 
 /// The properties of one metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct MetricBasis {
+pub(crate) struct MetricBasis {
     /// The properties that the format or the configuration gives.
     #[serde(flatten)]
     pub kind: MetricKind,
@@ -140,7 +140,7 @@ impl MetricBasis {
 
 /// One case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ResultRecord {
+pub(crate) struct ResultRecord {
     /// The digest of the input, if the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Digest>,
@@ -154,18 +154,10 @@ pub struct ResultRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<KeptText>,
     /// How many results the first run of the suite has of the case; 0 if that is one, or if it is not known.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "kelvin_base::is_default")]
     pub at_once: usize,
     /// The results, one for each repeat.
     pub samples: Vec<ResultSample>,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-const fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 impl ResultRecord {
@@ -177,7 +169,7 @@ impl ResultRecord {
 
 /// One repeat of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ResultSample {
+pub(crate) struct ResultSample {
     /// The scores by metric.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scores: BTreeMap<String, f64>,
@@ -275,10 +267,7 @@ pub(super) fn cases<'s>(
 
 /// A section of this probe.
 pub(super) fn own(section: &dyn AnySection) -> &ResultsSection {
-    section
-        .as_any()
-        .downcast_ref::<ResultsSection>()
-        .expect("a kind is given sections of its own")
+    section.own()
 }
 
 /// How many columns of a question, and of an expected answer, are shown.

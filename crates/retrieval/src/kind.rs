@@ -4,9 +4,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use schemars::{Schema, SchemaGenerator};
-use serde_json::Value;
-
 use super::compare::{self, RetrievalChange};
 use super::documents::{Documents, KnownDocuments};
 use super::figures::figures;
@@ -18,9 +15,9 @@ use kelvin_base::notice::Notice;
 use kelvin_page::{Chapter, in_one_line};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
 use kelvin_record::{
-    AlignedSection, AlignedSections, AnySection, Findings, ItemComparison, Listing, RankedHits,
-    RunView, SectionAnswers, SectionFingerprint, SectionKind, Shard, SharedMap, Surroundings,
-    Viewpoint, WantedRepeats,
+    AlignedSection, AlignedSections, AnySection, ComparisonForm, Findings, Listing, RankedHits,
+    RunView, SectionAnswers, SectionFingerprint, SectionForm, SectionKind, Shard, SharedMap,
+    Surroundings, Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::{Runner, Step};
@@ -106,16 +103,8 @@ impl SectionKind for RetrievalKind {
         ("Queries", "Command of the queries")
     }
 
-    fn stored(
-        &self,
-        text: &mut dyn erased_serde::Deserializer<'_>,
-    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
-        let section: RetrievalSection = erased_serde::deserialize(text)?;
-        Ok(Box::new(section))
-    }
-
-    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
-        generator.subschema_for::<RetrievalSection>()
+    fn form(&self) -> SectionForm {
+        SectionForm::of::<RetrievalSection>()
     }
 
     fn align(
@@ -125,7 +114,7 @@ impl SectionKind for RetrievalKind {
         around: Surroundings,
         reading: Viewpoint,
     ) -> Option<AlignedSections> {
-        let [old, new] = [base, head].map(|side| side.as_any().downcast_ref::<RetrievalSection>());
+        let [old, new] = [base, head].map(|side| side.as_kind::<RetrievalSection>());
         let (old, new) = (old?, new?);
         let (base, head, change) = compare::align(old, new, around, reading);
         let side = |side: compare::Aligned| AlignedSection {
@@ -139,23 +128,13 @@ impl SectionKind for RetrievalKind {
         })
     }
 
-    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
-        let change: RetrievalChange = serde_json::from_value(stored)?;
-        Ok(Arc::new(change))
-    }
-
-    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
-        let mut schema = generator.subschema_for::<Option<RetrievalChange>>();
+    fn comparison_form(&self) -> Option<ComparisonForm> {
         let meaning = "The queries of the retrieval probe, where both sides have it.";
-        schema.insert("description".to_owned(), meaning.into());
-        Some(schema)
+        Some(ComparisonForm::of::<RetrievalChange>(meaning))
     }
 
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
-        let section = section
-            .as_any()
-            .downcast_ref::<RetrievalSection>()
-            .expect("a kind is given sections of its own");
+        let section = section.own::<RetrievalSection>();
         page::chapter(RetrievalRun {
             metrics: run.metrics,
             depth: section.basis.figures.depth(),
@@ -165,14 +144,14 @@ impl SectionKind for RetrievalKind {
     }
 
     fn failure(&self, section: &dyn AnySection, item: &str) -> Option<String> {
-        let section = section.as_any().downcast_ref::<RetrievalSection>()?;
+        let section = section.as_kind::<RetrievalSection>()?;
         let runs = &section.items.get(item)?.runs;
         let mut failures = runs.iter().filter_map(|run| run.failure.as_deref());
         Some(in_one_line(failures.next()?))
     }
 
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
-        let section = section.as_any().downcast_ref::<RetrievalSection>()?;
+        let section = section.as_kind::<RetrievalSection>()?;
         Some(answered::section_answers(section))
     }
 
@@ -181,16 +160,13 @@ impl SectionKind for RetrievalKind {
         (base, head): (&dyn AnySection, &dyn AnySection),
         item: &str,
     ) -> Option<RankedHits> {
-        let base = base.as_any().downcast_ref::<RetrievalSection>()?;
-        let head = head.as_any().downcast_ref::<RetrievalSection>()?;
+        let base = base.as_kind::<RetrievalSection>()?;
+        let head = head.as_kind::<RetrievalSection>()?;
         compare::ranked((base, head), item)
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
-        let section = section
-            .into_any()
-            .downcast::<RetrievalSection>()
-            .expect("a kind is given sections of its own");
+        let section = section.into_own::<RetrievalSection>();
         findings(*section, Vec::new())
     }
 }

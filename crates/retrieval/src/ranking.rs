@@ -104,7 +104,7 @@ impl Ranking {
 
     /// The mean over the relevant documents of the precision at their rank, 0 for those that were not found; 0 if no
     /// document is relevant.
-    pub fn average_precision(&self) -> f64 {
+    pub(crate) fn average_precision(&self) -> f64 {
         let sum = (1_u32..).zip(self.hits()).fold(0.0, |sum, (nth, rank)| {
             sum + f64::from(nth) / f64::from(rank)
         });

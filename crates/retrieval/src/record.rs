@@ -167,7 +167,7 @@ pub struct Labels {
 
 impl Labels {
     /// Whether the system can and should answer: the labels do not expect a refusal.
-    pub const fn wants_an_answer(&self) -> bool {
+    pub(crate) const fn wants_an_answer(&self) -> bool {
         !self.refuse && (self.chunks || self.docs || self.content)
     }
 

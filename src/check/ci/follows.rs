@@ -219,12 +219,7 @@ fn worse_by_its_own_word(again: Judgement, said: &SaidVerdict, found: &PullReque
         with(found),
         verdict.verdict.as_str()
     );
-    let reason = Reason {
-        code: ReasonCode::NotMeasured,
-        effect: Some(Effect::Fail),
-        metric: None,
-        text,
-    };
+    let reason = Reason::new(ReasonCode::NotMeasured, Some(Effect::Fail), text);
     verdict.reasons.insert(0, reason);
     verdict.passed = false;
     verdict.verdict = match said.verdict {

@@ -32,7 +32,7 @@ pub(super) struct WordComparison {
 
 /// How much louder a word is than on the base says nothing of the next base: that figure goes.
 pub(super) fn align(base: &dyn AnySection, head: &dyn AnySection) -> Option<AlignedSections> {
-    let [old, new] = [base, head].map(|side| side.as_any().downcast_ref::<ToySection>());
+    let [old, new] = [base, head].map(|side| side.as_kind::<ToySection>());
     let (old, new) = (old?, new?);
     let first = |section: &ToySection, word: &str| section.items.get(word)?.first();
     let names = old.items.keys().chain(new.items.keys());

@@ -2,10 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use schemars::{Schema, SchemaGenerator};
-use serde_json::Value;
 
 use super::comparison::{self, WordComparison};
 use super::reader::NumberReader;
@@ -19,8 +15,8 @@ use kelvin_base::stats;
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
 use kelvin_record::Shard;
 use kelvin_record::{
-    AlignedSections, AnySection, Findings, ItemComparison, Listing, Metric, SectionFingerprint,
-    SectionKind, Surroundings, Viewpoint, WantedRepeats,
+    AlignedSections, AnySection, ComparisonForm, Findings, Listing, Metric, SectionFingerprint,
+    SectionForm, SectionKind, Surroundings, Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::{Program, Runner, Step};
@@ -65,16 +61,8 @@ impl SectionKind for ToyKind {
         ("word", "words")
     }
 
-    fn stored(
-        &self,
-        text: &mut dyn erased_serde::Deserializer<'_>,
-    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
-        let section: ToySection = erased_serde::deserialize(text)?;
-        Ok(Box::new(section))
-    }
-
-    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
-        generator.subschema_for::<ToySection>()
+    fn form(&self) -> SectionForm {
+        SectionForm::of::<ToySection>()
     }
 
     fn align(
@@ -87,20 +75,14 @@ impl SectionKind for ToyKind {
         comparison::align(base, head)
     }
 
-    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
-        let comparison: WordComparison = serde_json::from_value(stored)?;
-        Ok(Arc::new(comparison))
-    }
-
-    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
-        Some(generator.subschema_for::<Option<WordComparison>>())
+    fn comparison_form(&self) -> Option<ComparisonForm> {
+        Some(ComparisonForm::of::<WordComparison>(
+            "The words of the toy.",
+        ))
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
-        let section = section
-            .into_any()
-            .downcast::<ToySection>()
-            .expect("a kind is given sections of its own");
+        let section = section.into_own::<ToySection>();
         findings(*section)
     }
 }
@@ -240,7 +222,7 @@ impl Probe for AtWork<'_> {
     }
 
     fn against(&mut self, base: &dyn AnySection) -> anyhow::Result<()> {
-        let base = base.as_any().downcast_ref::<ToySection>();
+        let base = base.as_kind::<ToySection>();
         let (Some(listener), Some(base)) = (self.listener, base) else {
             return Ok(());
         };

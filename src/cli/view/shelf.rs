@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::check;
 use crate::check::RunsRequest;
@@ -32,44 +32,27 @@ pub(super) struct Shelf {
     pub(super) config: PathBuf,
 }
 
-/// The state that may change while somebody views the page.
-#[derive(Debug, Serialize)]
-pub(super) struct ShelfState {
-    /// A text that changes with the report; none if there is no report.
-    report: Option<String>,
-    /// Whether a run is in progress, or was stopped early: then the report is missing or older than the answers.
-    is_under_way: bool,
-    /// How many answers the run has so far; none if that is not recorded, as outside a repository.
-    answers: Option<usize>,
-    /// Seconds since the last answer.
-    quiet_for: Option<u64>,
-    /// The runs of the history, the newest first.
-    runs: Vec<ShelfRun>,
-}
-
-/// A run of the history.
-#[derive(Debug, Serialize)]
-struct ShelfRun {
-    id: String,
-    name: String,
-}
-
 impl Shelf {
-    pub(super) fn state(&self) -> ShelfState {
+    /// The state that may change while somebody views the page.
+    pub(super) fn state(&self) -> Value {
         let report = fs::metadata(self.out.join(REPORT)).ok();
         let written = report.as_ref().and_then(|data| data.modified().ok());
         let journal = run::so_far(&self.out);
         let going = journal.filter(|(_, at)| written.is_none_or(|written| *at > written));
-        ShelfState {
-            is_under_way: going.is_some() || (report.is_none() && self.out.exists()),
-            report: report.map(|data| format!("{:?} {}", data.modified().ok(), data.len())),
-            answers: going.as_ref().map(|(answers, _)| *answers),
-            quiet_for: going.and_then(|(_, at)| Some(at.elapsed().ok()?.as_secs())),
-            runs: self.runs().unwrap_or_default(),
-        }
+        json!({
+            // A run is in progress, or was stopped early: then the report is missing or older than the answers.
+            "is_under_way": going.is_some() || (report.is_none() && self.out.exists()),
+            // A text that changes with the report.
+            "report": report.map(|data| format!("{:?} {}", data.modified().ok(), data.len())),
+            // How many answers the run has so far, if that is recorded, as it is not outside a repository.
+            "answers": going.as_ref().map(|(answers, _)| *answers),
+            "quiet_for": going.and_then(|(_, at)| Some(at.elapsed().ok()?.as_secs())),
+            "runs": self.runs().unwrap_or_default(),
+        })
     }
 
-    fn runs(&self) -> anyhow::Result<Vec<ShelfRun>> {
+    /// The runs of the history, the newest first.
+    fn runs(&self) -> anyhow::Result<Vec<Value>> {
         let Some(history) = History::open(&self.root)? else {
             return Ok(Vec::new());
         };
@@ -81,10 +64,8 @@ impl Shelf {
                 .map_or("-", |commit| commit.get(..7).unwrap_or(commit));
             let word = run.verdict.map_or(run.ending, |verdict| verdict.words);
             let time = run.time.get(..16).unwrap_or(&run.time).replace('T', " ");
-            ShelfRun {
-                name: format!("{time}  {commit}  {}  {word}", run.configuration),
-                id: run.id,
-            }
+            let name = format!("{time}  {commit}  {}  {word}", run.configuration);
+            json!({ "name": name, "id": run.id })
         });
         Ok(named.collect())
     }

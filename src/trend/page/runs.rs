@@ -64,9 +64,11 @@ pub(crate) fn history(
 fn statements(one: &Runs<'_>, line: &[PastRun]) -> Vec<Statement> {
     let own = line.iter().filter(|run| run.configuration == one.name);
     let falls = lasting::find(&live(own), &one.metrics);
-    let falls = falls.iter().take(FALLS).map(|fall| Statement {
-        tone: Tone::Alarm,
-        text: Phrase::of_name(one.name).and(": ").then(fell(fall, "fell")),
+    let falls = falls.iter().take(FALLS).map(|fall| {
+        Statement::new(
+            Tone::Alarm,
+            Phrase::of_name(one.name).and(": ").then(fell(fall, "fell")),
+        )
     });
     [statement(one)].into_iter().chain(falls).collect()
 }
@@ -81,10 +83,7 @@ fn statement(one: &Runs<'_>) -> Statement {
         None => (Tone::Caution, text.and(", the newest was not judged")),
     };
     let words = verdict.map_or("", |verdict| verdict.words.as_str());
-    Statement {
-        tone,
-        text: text.and(kelvin_page::safe::line(words)),
-    }
+    Statement::new(tone, text.and(kelvin_page::safe::line(words)))
 }
 
 fn configuration(one: &Runs<'_>, releases: &Releases) -> Vec<Block<'static>> {

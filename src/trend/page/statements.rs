@@ -13,7 +13,7 @@ const NAMED: usize = 5;
 
 pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
     let mut said = Vec::new();
-    let mut say = |tone: Tone, text: Phrase| said.push(Statement { tone, text });
+    let mut say = |tone: Tone, text: Phrase| said.push(Statement::new(tone, text));
     if summary.configurations.iter().all(|one| one.runs == 0) {
         say(
             Tone::Alarm,
@@ -100,10 +100,7 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
     }
     if said.is_empty() {
         let text = "Nothing fell, nothing is poor, and nothing is flaky";
-        said.push(Statement {
-            tone: Tone::Calm,
-            text: Phrase::text(text),
-        });
+        said.push(Statement::new(Tone::Calm, Phrase::text(text)));
     }
     said
 }

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use erased_serde::{Deserializer, Error};
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_probe::{Items, Kind, PlainItems};
-use kelvin_record::{AnySection, Findings, Item, Metric, Repeats, Section, SectionKind};
+use kelvin_record::{
+    AnySection, Findings, Item, Metric, Repeats, Section, SectionForm, SectionKind,
+};
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, schema_of};
 use kelvin_run::targets::{Address, Reply};
 use kelvin_run::{Outcome, Reader};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -134,14 +135,11 @@ impl SectionKind for Toy {
     fn nouns(&self) -> (&'static str, &'static str) {
         ("word", "words")
     }
-    fn stored(&self, text: &mut dyn Deserializer<'_>) -> Result<Box<dyn AnySection>, Error> {
-        Ok(Box::new(erased_serde::deserialize::<Words>(text)?))
-    }
-    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
-        generator.subschema_for::<Words>()
+    fn form(&self) -> SectionForm {
+        SectionForm::of::<Words>()
     }
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
-        let section: Box<Words> = section.into_any().downcast().expect("its own");
+        let section = section.into_own::<Words>();
         let words = section.items.iter();
         let words = words.map(|(word, record)| (&**word, &*record.loudness));
         let loudness = Metric::mean_of_items(words).of_family("toy");

@@ -1,9 +1,6 @@
 //! Checks that run a command. Either the command has to end with an exit code, or it is a program of the user that says
 //! whether an invariant holds; such a program reads JSON and prints JSON.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -18,14 +15,6 @@ use kelvin_run::targets::{SideCommand, SideEnd, SideProgram};
 /// A larger answer is rejected.
 const MOST_ANSWER: u64 = 1 << 20;
 
-/// Runs the program.
-#[derive(Debug)]
-pub(super) struct Custom {
-    script: PathBuf,
-    runs_in: RunsIn,
-    timeout: Duration,
-}
-
 /// The answer that the program prints.
 #[derive(Deserialize)]
 struct ProgramAnswer {
@@ -35,35 +24,25 @@ struct ProgramAnswer {
     details: Option<Value>,
 }
 
-impl Custom {
-    pub(super) fn of(keys: &CustomKeys) -> Self {
-        Self {
-            script: PathBuf::from(&keys.script),
-            runs_in: keys.runs_in,
-            timeout: limit(keys.timeout_s),
-        }
-    }
-
-    /// The data about the scenario that the program gets.
-    fn context(scene: &Scene<'_>) -> Value {
-        json!({
-            "sandbox_id": format!("{}-{}", scene.scenario.id, scene.replica),
-            "workspace_path": scene.folder,
-            "services": scene.services.context(),
-            "audit_log_path": scene.audit_log,
-            "trace_path": null,
-            "task": { "id": scene.scenario.id, "prompt": scene.scenario.prompt },
-            "scenario_params": scene.scenario.params,
-            "expected": scene.scenario.expected,
-            "agent_output_path": scene.output_file,
-        })
-    }
+/// The data about the scenario that the program gets.
+fn context(scene: &Scene<'_>) -> Value {
+    json!({
+        "sandbox_id": format!("{}-{}", scene.scenario.id, scene.replica),
+        "workspace_path": scene.folder,
+        "services": scene.services.context(),
+        "audit_log_path": scene.audit_log,
+        "trace_path": null,
+        "task": { "id": scene.scenario.id, "prompt": scene.scenario.prompt },
+        "scenario_params": scene.scenario.params,
+        "expected": scene.scenario.expected,
+        "agent_output_path": scene.output_file,
+    })
 }
 
-impl Check for Custom {
+impl Check for CustomKeys {
     fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         let input = scene.private.join("context.json");
-        if let Err(error) = std::fs::write(&input, Self::context(scene).to_string()) {
+        if let Err(error) = std::fs::write(&input, context(scene).to_string()) {
             let what = format!("what the script is told could not be written: {error}");
             return Ok(CheckFinding::error(what));
         }
@@ -75,7 +54,7 @@ impl Check for Custom {
             },
             variables: scene.variables,
             input: Some(&input),
-            timeout: self.timeout,
+            timeout: limit(self.timeout_s),
             most_output: MOST_ANSWER,
         }
         .run(scene.interrupt);
@@ -113,7 +92,7 @@ impl Check for Custom {
 }
 
 /// Reads the answer that a program has printed.
-fn read(bytes: &[u8], script: &Path) -> Result<CheckFinding, String> {
+fn read(bytes: &[u8], script: &str) -> Result<CheckFinding, String> {
     let is_blank = bytes.iter().all(u8::is_ascii_whitespace);
     if is_blank {
         return Err("nothing, where `{\"passed\": true}` or the like is needed".to_owned());
@@ -136,7 +115,7 @@ fn read(bytes: &[u8], script: &Path) -> Result<CheckFinding, String> {
         } else {
             "does not say"
         };
-        format!("`{}` {verb} that it holds", script.display())
+        format!("`{script}` {verb} that it holds")
     });
     Ok(CheckFinding {
         details: answer.details,
@@ -144,25 +123,7 @@ fn read(bytes: &[u8], script: &Path) -> Result<CheckFinding, String> {
     })
 }
 
-/// Runs the command.
-#[derive(Debug)]
-pub(super) struct CommandExit {
-    command: String,
-    exit_code: i32,
-    timeout: Duration,
-}
-
-impl CommandExit {
-    pub(super) fn of(keys: &CommandExitKeys) -> Self {
-        Self {
-            command: keys.command.clone(),
-            exit_code: keys.exit_code,
-            timeout: limit(keys.timeout_s),
-        }
-    }
-}
-
-impl CommandExit {
+impl CommandExitKeys {
     /// Why the command cannot read a field that it uses: the name of the field cannot be the name of an environment
     /// variable, so it would be empty there.
     fn lacks(&self, scene: &Scene<'_>) -> Option<String> {
@@ -179,7 +140,7 @@ impl CommandExit {
     }
 }
 
-impl Check for CommandExit {
+impl Check for CommandExitKeys {
     fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         if let Some(what) = self.lacks(scene) {
             return Ok(CheckFinding::error(what));
@@ -189,7 +150,7 @@ impl Check for CommandExit {
             folder: scene.folder,
             variables: scene.variables,
             input: None,
-            timeout: self.timeout,
+            timeout: limit(self.timeout_s),
             most_output: 0,
         }
         .run(scene.interrupt);

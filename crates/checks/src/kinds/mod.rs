@@ -197,7 +197,7 @@ pub(super) fn open(
 ) -> Result<Box<dyn Check>, (&'static str, String)> {
     use CheckKeys as Keys;
     Ok(match (written, keys) {
-        (_, Keys::CommandExit(keys)) => Box::new(command::CommandExit::of(keys)),
+        (_, Keys::CommandExit(keys)) => Box::new(keys.clone()),
         (Keys::FileExists(written), Keys::FileExists(keys)) => {
             Box::new(file::FileIs::of(written, keys, true)?)
         }
@@ -207,7 +207,7 @@ pub(super) fn open(
         (Keys::FileContent(written), Keys::FileContent(keys)) => {
             Box::new(file::FileContent::of(written, keys)?)
         }
-        (_, Keys::Custom(keys)) => Box::new(command::Custom::of(keys)),
+        (_, Keys::Custom(keys)) => Box::new(keys.clone()),
         (Keys::Contains(written), Keys::Contains(keys)) => {
             Box::new(text::Contains::of(written, keys)?)
         }
@@ -219,7 +219,7 @@ pub(super) fn open(
         }
         (_, Keys::Levenshtein(keys)) => Box::new(text::Levenshtein::of(keys)?),
         (_, Keys::Numeric(keys)) => Box::new(numeric::Numeric::of(keys)?),
-        (_, Keys::Latency(keys)) => Box::new(latency::Latency::of(keys)),
+        (_, Keys::Latency(keys)) => Box::new(keys.clone()),
         (Keys::Sql(written), Keys::Sql(keys)) => Box::new(sql::Sql::of(written, keys, services)?),
         (_, Keys::LlmAsJudge(keys)) => Box::new(judged::JudgedText::of(keys, services)?),
         (Keys::HttpMockAssertions(written), Keys::HttpMockAssertions(keys)) => Box::new(

@@ -104,10 +104,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
         if let Some(why) = section.items.get(*first).and_then(worst) {
             text = text.and("; in the first one ").then(why);
         }
-        statements.push(Statement {
-            tone: Tone::Alarm,
-            text,
-        });
+        statements.push(Statement::new(Tone::Alarm, text));
     }
     let unknown = of(Outcome::Error);
     if !unknown.is_empty() {
@@ -144,19 +141,19 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
             "{} {are} flaky, passing in some runs and not in others",
             counted(flaky.len(), "scenario")
         );
-        statements.push(Statement {
-            tone: Tone::Caution,
-            text: Phrase::text(what).then(ids_named(&flaky)),
-        });
+        statements.push(Statement::new(
+            Tone::Caution,
+            Phrase::text(what).then(ids_named(&flaky)),
+        ));
     }
     if statements.is_empty() {
-        statements.push(Statement {
-            tone: Tone::Calm,
-            text: Phrase::text(match total {
+        statements.push(Statement::new(
+            Tone::Calm,
+            Phrase::text(match total {
                 1 => "the scenario passes".to_owned(),
                 total => format!("all {total} scenarios pass"),
             }),
-        });
+        ));
     }
     statements
 }

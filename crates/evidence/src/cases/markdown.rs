@@ -117,7 +117,7 @@ pub(super) fn cut(text: &str) -> Cuts {
 
 /// The type of the units under a heading line such as `## **Gate Rule** ##`: its text without markup. The line is
 /// parsed separately, so the type never depends on the rest of the document, e.g. on link definitions.
-pub fn type_of(heading: &str) -> String {
+pub(crate) fn type_of(heading: &str) -> String {
     // Most headings are plain words, which need no parser.
     if let Some(words) = heading.strip_prefix("## ")
         && words
@@ -171,7 +171,7 @@ pub(super) fn newline(text: &str) -> &'static str {
 }
 
 /// The same text with every line break replaced by `newline`.
-pub fn with_newline<'a>(text: &'a str, newline: &str) -> Cow<'a, str> {
+pub(crate) fn with_newline<'a>(text: &'a str, newline: &str) -> Cow<'a, str> {
     if newline == "\n" && !text.as_bytes().contains(&b'\r') {
         return Cow::Borrowed(text);
     }

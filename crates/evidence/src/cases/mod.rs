@@ -28,7 +28,8 @@ use kelvin_base::threads;
 use kelvin_probe::case_files;
 use kelvin_probe::case_files::{CaseFile, one, shown};
 use kelvin_run::judge;
-pub use markdown::{type_of, with_newline};
+pub(crate) use markdown::type_of;
+pub(crate) use markdown::with_newline;
 use records::digest_of_values;
 pub(crate) use records::is_named_by_content;
 pub use records::{RecordForm, RecordList, Slot};
@@ -209,7 +210,7 @@ impl Case {
     }
 
     /// The digest of an input in the form of this case, e.g. of a variant.
-    pub fn digest_of(&self, input: &str) -> Digest {
+    pub(crate) fn digest_of(&self, input: &str) -> Digest {
         match &self.form {
             DocumentForm::Markdown => Digest::of(input.as_bytes()),
             DocumentForm::Record(_) => digest_of_values(input),

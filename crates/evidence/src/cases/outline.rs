@@ -9,7 +9,7 @@ use super::prose::extensions;
 
 /// The structure and the prose of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outline {
+pub(crate) struct Outline {
     /// Every block, every inline mark and everything that is not prose, both as plain CommonMark and with the
     /// extensions.
     pub shape: Vec<String>,
@@ -19,7 +19,7 @@ pub struct Outline {
 
 impl Outline {
     /// Whether a heading after the text would be recognised as a heading.
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         let probe = |shape: &[String]| {
             shape.len() >= 2
                 && shape[shape.len() - 2].contains("Start(Heading { level: H2")
@@ -34,7 +34,7 @@ impl Outline {
 const PROBE: &str = "probe";
 
 /// The structure of a unit.
-pub fn outline(text: &str) -> Outline {
+pub(crate) fn outline(text: &str) -> Outline {
     let source = format!("{}\n\n## {PROBE}\n", for_parser(text));
     let mut outline = Outline {
         shape: Vec::new(),
@@ -69,7 +69,7 @@ pub fn outline(text: &str) -> Outline {
 }
 
 /// The markers of list items: `-`, `*`, `+`, `12.` or `12)`.
-pub fn markers(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn markers(text: &str) -> Vec<Range<usize>> {
     let source = for_parser(text);
     let mut found = Vec::new();
     for (event, range) in Parser::new_ext(&source, extensions()).into_offset_iter() {

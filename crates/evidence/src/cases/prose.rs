@@ -7,7 +7,7 @@ use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser, Tag, TagEnd};
 use super::markdown::for_parser;
 
 /// Replaces every byte that is not prose; it is neither a letter nor a digit nor white space.
-pub const MASK: char = '\u{1}';
+pub(crate) const MASK: char = '\u{1}';
 
 /// A text in which everything that is not prose is masked.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub enum BlockPlace {
 
 impl BlockPlace {
     /// Whether the block contains sentences.
-    pub const fn is_running_text(self) -> bool {
+    pub(crate) const fn is_running_text(self) -> bool {
         !matches!(self, Self::Cell { .. })
     }
 }

@@ -285,7 +285,7 @@ pub fn unit_type(heading: &str) -> String {
 const ENDINGS: [&str; 5] = [".jsonl", ".ndjson", ".json", ".csv", ".tsv"];
 
 /// Whether `cases` names a file whose records are the cases, not a folder or a glob.
-pub fn is_file_of_records(cases: &str) -> bool {
+pub(crate) fn is_file_of_records(cases: &str) -> bool {
     let is_glob = cases.contains(['*', '?', '[', '{']);
     !is_glob && ENDINGS.iter().any(|ending| cases.ends_with(ending))
 }

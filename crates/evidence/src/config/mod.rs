@@ -18,8 +18,9 @@ use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
 use kelvin_run::judge::{Choice, JudgeSettings};
 use kelvin_run::targets::{Address, TurnsPlace};
 use kelvin_run::{Program, config, judge};
+pub(crate) use keys::is_file_of_records;
+pub use keys::unit_type;
 use keys::{EvidenceKeys, UnitSource};
-pub use keys::{is_file_of_records, unit_type};
 
 pub use keys::{AllPairs, Counts, OptIn, SwapCount};
 
@@ -146,7 +147,7 @@ impl EvidenceSettings {
     }
 
     /// Whether the units of a type keep their order.
-    pub fn keeps_order(&self, unit_type: &str) -> bool {
+    pub(crate) fn keeps_order(&self, unit_type: &str) -> bool {
         self.keep_order.iter().any(|name| name == unit_type)
     }
 }

@@ -6,7 +6,7 @@ use crate::{CaseRecord, Sample, labelled};
 use kelvin_page::{Block, ItemPage, PartView, Phrase, Table, counted, safe};
 
 /// The page of one case.
-pub fn case_page<'a>(
+pub(crate) fn case_page<'a>(
     name: &'a str,
     case: &'a CaseRecord,
     expected: &Expectations<'_>,

@@ -25,7 +25,7 @@ pub(super) const fn word(status: Status) -> &'static str {
 }
 
 /// The expected effect of the variants of a run.
-pub struct Expectations<'a> {
+pub(crate) struct Expectations<'a> {
     /// Whether there are several governing types: then a swap of a unit of one type may rightly have no effect, because
     /// another type decides.
     several: bool,
@@ -35,7 +35,7 @@ pub struct Expectations<'a> {
 
 impl<'a> Expectations<'a> {
     /// The expected effect of the variants of a run.
-    pub fn of(run: &EvidenceRun<'a>) -> Self {
+    pub(crate) fn of(run: &EvidenceRun<'a>) -> Self {
         Self {
             several: run.governing_types.len() > 1,
             ignored: ignored_types(run),

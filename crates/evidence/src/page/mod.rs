@@ -22,8 +22,9 @@ use kelvin_page::{Chapter, FailedInvocation, Headword, Phrase, band, counted};
 use kelvin_record::{Ending, Metric};
 use kelvin_run::folder_of;
 
-pub use case::{case_page, part};
-pub use cases::Expectations;
+pub(crate) use case::case_page;
+pub use case::part;
+pub(crate) use cases::Expectations;
 pub use standing::Standing;
 
 /// The data for a page of the evidence probe.

@@ -140,7 +140,7 @@ impl Standing {
     }
 
     /// Whether the standing is one of the quadrants, which have a place in the plane of the two signals.
-    pub const fn is_quadrant(self) -> bool {
+    pub(crate) const fn is_quadrant(self) -> bool {
         matches!(
             self,
             Self::Grounded | Self::Flat | Self::Brittle | Self::Unstable

@@ -82,12 +82,12 @@ pub fn find(name: &str) -> Option<&'static Perturbation> {
 }
 
 /// Whether variants of a kind are made.
-pub fn is_enabled(kind: &Perturbation, settings: &EvidenceSettings) -> bool {
+pub(crate) fn is_enabled(kind: &Perturbation, settings: &EvidenceSettings) -> bool {
     is_among(kind, &settings.perturbations.enable)
 }
 
 /// Whether variants of a kind are made if exactly these optional kinds are enabled.
-pub fn is_among(kind: &Perturbation, enabled: &[String]) -> bool {
+pub(crate) fn is_among(kind: &Perturbation, enabled: &[String]) -> bool {
     kind.is_default || enabled.iter().any(|name| name == kind.name)
 }
 
@@ -162,7 +162,7 @@ pub struct Perturbation {
 }
 
 /// The case to perturb, and the data that a kind may use for its proposal.
-pub struct PerturbedCase<'a> {
+pub(crate) struct PerturbedCase<'a> {
     /// Every case of the run.
     corpus: &'a Corpus,
     /// The index of the case in the corpus.
@@ -195,12 +195,12 @@ impl<'a> PerturbedCase<'a> {
     }
 
     /// The case to perturb.
-    pub fn case(&self) -> &'a Case {
+    pub(crate) fn case(&self) -> &'a Case {
         &self.corpus.cases[self.at]
     }
 
     /// Whether a unit type governs the decision.
-    pub fn governs(&self, unit_type: &str) -> bool {
+    pub(crate) fn governs(&self, unit_type: &str) -> bool {
         self.settings
             .governing_types
             .iter()
@@ -246,12 +246,12 @@ impl<'a> PerturbedCase<'a> {
     }
 
     /// The random draws for one variant: they depend only on the seed, the case, the kind and the number.
-    pub fn draw(&self, kind: &str, number: usize) -> Draw {
+    pub(crate) fn draw(&self, kind: &str, number: usize) -> Draw {
         Draw::of(self.key(kind, number))
     }
 
     /// The key from which the draws for one variant start.
-    pub fn key(&self, kind: &str, number: usize) -> Digest {
+    pub(crate) fn key(&self, kind: &str, number: usize) -> Digest {
         self.key
             .clone()
             .field("kind", kind)
@@ -327,7 +327,7 @@ fn narrow(unit: usize) -> u32 {
 
 /// A variant that a kind proposes.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub(crate) struct Draft {
     /// The unit type of the draft, if it concerns one; the variant is then named after it.
     pub unit_type: Option<Arc<str>>,
     /// The pieces after the preamble.
@@ -349,7 +349,7 @@ impl Draft {
 
 /// The variants that a kind proposes for a case.
 #[derive(Debug, Default)]
-pub struct Proposal {
+pub(crate) struct Proposal {
     /// The drafts, sorted by their numbers.
     pub drafts: Vec<Draft>,
     /// A notice for every limit and skip; [`Planner`] adds the case and the kind.

@@ -91,7 +91,7 @@ impl NeutralSection {
 }
 
 /// The minimum number of filler sections: a variant of `pad_length` uses up to this many different sections.
-pub const LEAST_FILLER: usize = 4;
+pub(crate) const LEAST_FILLER: usize = 4;
 
 /// The names of all lists, in the order of the documentation.
 const NAMES: [&str; 20] = [

@@ -44,6 +44,18 @@ struct MetricFinding {
     unpaired: bool,
 }
 
+impl MetricFinding {
+    /// A finding in the pairs, whose cause says why.
+    const fn new(word: Word, cause: Cause) -> Self {
+        Self {
+            word,
+            cause,
+            why: None,
+            unpaired: false,
+        }
+    }
+}
+
 impl Assembly<'_> {
     /// The verdict on all metrics and all broken cases.
     pub(super) fn verdict(&self, broken: Vec<BrokenCase>) -> Verdict {
@@ -65,17 +77,17 @@ impl Assembly<'_> {
                 (ReasonCode::DoubtfulCases, Effect::Warn, Urgency::Doubt)
             };
             reasons.extend(by_metric.into_iter().map(|(metric, cases)| {
-                let reason = Reason {
+                let reason = Reason::new(
                     code,
-                    effect: Some(effect),
-                    metric: Some(metric.to_owned()),
-                    text: sentence::broken(
+                    Some(effect),
+                    sentence::broken(
                         &cases,
                         &self.nouns(metric),
                         certain,
                         self.is_failure_rate(metric),
                     ),
-                };
+                )
+                .about(metric);
                 (Rank::of(urgency), reason)
             }));
         }
@@ -91,12 +103,7 @@ impl Assembly<'_> {
         let doubted: Vec<(ReasonCode, String)> = alike.chain(varying).chain(unscored).collect();
         let is_doubted = !doubted.is_empty();
         reasons.extend(doubted.into_iter().map(|(code, text)| {
-            let reason = Reason {
-                code,
-                effect: Some(Effect::Warn),
-                metric: None,
-                text,
-            };
+            let reason = Reason::new(code, Some(Effect::Warn), text);
             (Rank::of(Urgency::Broken), reason)
         }));
         let others = answers.values().filter(|_| self.policy.same_answers);
@@ -114,12 +121,11 @@ impl Assembly<'_> {
         let others: Vec<String> = others.into_iter().chain(lacking).collect();
         let is_other = !others.is_empty();
         reasons.extend(others.into_iter().map(|text| {
-            let reason = Reason {
-                code: ReasonCode::OtherAnswers,
-                effect: Some(Effect::Fail),
-                metric: None,
-                text: format!("{text}, and `gate.answers` asks for the same answers"),
-            };
+            let reason = Reason::new(
+                ReasonCode::OtherAnswers,
+                Some(Effect::Fail),
+                format!("{text}, and `gate.answers` asks for the same answers"),
+            );
             (Rank::of(Urgency::Broken), reason)
         }));
         let gated: Vec<Word> = metrics
@@ -243,12 +249,12 @@ impl Assembly<'_> {
             of_type: self.types.get(id).filter(|_| !found.unpaired),
         };
         if policy != Attention::Info {
-            let reason = Reason {
-                code: ReasonCode::Metric,
-                effect: self.effect(policy, &found, ending),
-                metric: Some(id.to_owned()),
-                text: subject.sentence(),
-            };
+            let reason = Reason::new(
+                ReasonCode::Metric,
+                self.effect(policy, &found, ending),
+                subject.sentence(),
+            )
+            .about(id);
             reasons.push((verdict.rank(), reason));
             let beside = self.beside(id, policy, &subject).into_iter();
             reasons.extend(beside.map(|reason| (Rank::of(Urgency::Doubt), reason)));
@@ -263,17 +269,10 @@ impl Assembly<'_> {
         pair: &MetricPair<'_>,
         decision: Option<&MetricDecision>,
     ) -> MetricFinding {
-        let finding = |word, cause| MetricFinding {
-            word,
-            cause,
-            why: None,
-            unpaired: false,
-        };
+        let finding = MetricFinding::new;
         let told = |word, cause, why: &str| MetricFinding {
-            word,
-            cause,
             why: Some(why.to_owned()),
-            unpaired: false,
+            ..MetricFinding::new(word, cause)
         };
         let at_worst = self.policy.min(id).is_some_and(|min| {
             pair.head
@@ -316,10 +315,8 @@ impl Assembly<'_> {
     /// The finding for a metric without values by case, whose noise is unknown.
     fn by_value(&self, id: &str, pair: &MetricPair<'_>) -> MetricFinding {
         let finding = |word, cause| MetricFinding {
-            word,
-            cause,
             why: pair.reason.map(str::to_owned),
-            unpaired: false,
+            ..MetricFinding::new(word, cause)
         };
         match drop_of_values(pair) {
             None => finding(Word::Unmeasured, Cause::NoValue),
@@ -361,11 +358,13 @@ impl Assembly<'_> {
         let reasons = all.into_iter().filter_map(|(id, pair)| {
             let broken = added_broken(pair).filter(|name| told.insert((probe_of(id), name)));
             let broken: Vec<String> = broken.map(str::to_owned).collect();
-            (!broken.is_empty()).then(|| Reason {
-                code: ReasonCode::AddedBroken,
-                effect: Some(Effect::Warn),
-                metric: Some(id.to_owned()),
-                text: sentence::added_broken(&broken, id, pair.is_failure_rate),
+            (!broken.is_empty()).then(|| {
+                Reason::new(
+                    ReasonCode::AddedBroken,
+                    Some(Effect::Warn),
+                    sentence::added_broken(&broken, id, pair.is_failure_rate),
+                )
+                .about(id)
             })
         });
         reasons.collect()
@@ -430,12 +429,7 @@ const fn of_type(decision: &TypeDecision) -> MetricFinding {
             (Word::Inconclusive, Cause::Wide)
         }
     };
-    MetricFinding {
-        word,
-        cause,
-        why: None,
-        unpaired: false,
-    }
+    MetricFinding::new(word, cause)
 }
 
 fn seen(look: &Look) -> MetricFinding {
@@ -450,22 +444,16 @@ fn seen(look: &Look) -> MetricFinding {
         Why::Suspected => Cause::Suspected,
         Why::Wide => Cause::Wide,
     };
-    MetricFinding {
-        word,
-        cause,
-        why: None,
-        unpaired: false,
-    }
+    MetricFinding::new(word, cause)
 }
 
 /// The reason if no metric is gated, which never passes.
 fn nothing_gated() -> Reason {
-    Reason {
-        code: ReasonCode::NothingGated,
-        effect: Some(Effect::Warn),
-        metric: None,
-        text: "no metric is gated: name one under `gate: metrics:`".to_owned(),
-    }
+    Reason::new(
+        ReasonCode::NothingGated,
+        Some(Effect::Warn),
+        "no metric is gated: name one under `gate: metrics:`".to_owned(),
+    )
 }
 
 /// The worst word of the gated metrics; a new metric counts only if there are no others.

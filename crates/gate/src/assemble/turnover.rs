@@ -154,12 +154,7 @@ impl Assembly<'_> {
     pub(super) fn beside(&self, id: &str, policy: Attention, subject: &Subject<'_>) -> Vec<Reason> {
         let mut beside = Vec::new();
         let mut tell = |code, effect, text| {
-            beside.push(Reason {
-                code,
-                effect,
-                metric: Some(id.to_owned()),
-                text,
-            });
+            beside.push(Reason::new(code, effect, text).about(id));
         };
         let verdict = subject.verdict;
         let judged = !matches!(verdict.cause, Cause::Coverage | Cause::Withdrawn);

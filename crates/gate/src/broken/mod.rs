@@ -204,7 +204,7 @@ impl UsualBreaks {
     }
 
     /// Whether a case may be broken, and more runs of the base would tell.
-    pub fn wants_base_runs(&self, case: &PairedCase) -> bool {
+    pub(crate) fn wants_base_runs(&self, case: &PairedCase) -> bool {
         let runs = BadRuns::of(case, self.demand).filter(|runs| runs.head.first() == Some(&true));
         runs.is_some_and(|runs| {
             let bad = runs.head.iter().filter(|is_bad| **is_bad).count();

@@ -26,7 +26,7 @@ pub struct AnswerPairs {
 }
 
 /// The other output fields, for each of the first answers.
-pub type FieldsBeside = Vec<BTreeMap<String, String>>;
+pub(crate) type FieldsBeside = Vec<BTreeMap<String, String>>;
 
 /// The answers to one item on the base and on the head; none if a run failed.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -76,7 +76,7 @@ impl Extent {
     }
 
     /// Whether more than this share is missing.
-    pub fn misses_more_than(&self, most: f64) -> bool {
+    pub(crate) fn misses_more_than(&self, most: f64) -> bool {
         let (lost, of) = self.missing();
         lost as f64 > most * of as f64 + super::GUARD
     }

@@ -14,9 +14,10 @@ use std::slice;
 use kelvin_base::digest::Digest;
 use kelvin_record::{ComparedItems, Direction, Metric, Nouns, Range, SectionAnswers, Shard};
 
+pub(crate) use answers::FieldsBeside;
 #[cfg(test)]
 pub(crate) use answers::SwapAnswers;
-pub use answers::{AnswerPairs, FieldsBeside, ItemAnswers};
+pub use answers::{AnswerPairs, ItemAnswers};
 pub use coverage::Coverage;
 pub use pair::Change;
 pub use turnover::{Turnover, Unpaired};

@@ -26,18 +26,10 @@ pub struct Turnover {
     /// How many items of the base the head does not have.
     pub removed: usize,
     /// How many of them the run of the head has skipped, as it says itself.
-    #[serde(skip_serializing_if = "is_none_at_all")]
+    #[serde(skip_serializing_if = "kelvin_base::is_default")]
     pub skipped: usize,
     /// How many items only the head has.
     pub added: usize,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-const fn is_none_at_all(count: &usize) -> bool {
-    *count == 0
 }
 
 impl Turnover {

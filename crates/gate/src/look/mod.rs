@@ -21,7 +21,7 @@ pub(super) use paired::{Paired, pair};
 pub const GUARD: f64 = 1e-9;
 
 /// The confidence of the upper bound.
-pub const UPPER_CONFIDENCE: f64 = 0.90;
+pub(crate) const UPPER_CONFIDENCE: f64 = 0.90;
 
 /// With fewer cells per case than this, a single changed answer makes a case look unstable or hides that it is, so
 /// every case is run again.

@@ -195,13 +195,13 @@ impl Looks {
     }
 
     /// Whether the base of a case was run together with the head, so that its stored runs do not count any more.
-    pub fn has_run_the_base_of(&self, case: &str) -> bool {
+    pub(crate) fn has_run_the_base_of(&self, case: &str) -> bool {
         self.fresh.contains(case)
     }
 
     /// Records that another judgement requested a re-run, and that the base of these cases was run together with the
     /// head.
-    pub fn has_run_the_base<'c>(&mut self, cases: impl Iterator<Item = &'c String>) {
+    pub(crate) fn has_run_the_base<'c>(&mut self, cases: impl Iterator<Item = &'c String>) {
         self.was_run_again = true;
         self.fresh.extend(cases.cloned());
     }

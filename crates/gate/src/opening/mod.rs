@@ -17,7 +17,7 @@ use kelvin_record::ItemComparison;
 
 use next::next;
 pub use next::part;
-pub use page::{FilesBeside, opening, opening_with};
+pub use page::{opening, opening_with};
 
 /// The verdict in a few words, with a mark and its tone.
 pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) {

@@ -6,7 +6,7 @@ use crate::changes::CaseChange;
 use crate::differences::Difference;
 use crate::policy::Attention;
 use crate::verdict::{BrokenCase, Cause, CellCounts, MetricVerdict, ReasonCode, Verdict, Word};
-use kelvin_page::Phrase;
+use kelvin_page::{Phrase, and_more};
 use kelvin_record::{Nouns, probe_of};
 
 /// The next step for a reader, in sentences. For an approval it is one sentence without its full stop, since a page may
@@ -270,10 +270,7 @@ fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
     let gone = gated(verdict).filter(|(_, metric)| is_withdrawn(metric));
     let gone: Vec<&str> = gone.map(|(id, _)| id.as_str()).collect();
     if let Some((first, others)) = gone.split_first() {
-        let more = match others.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let more = and_more(others.len());
         let rules: Vec<String> = gone
             .iter()
             .map(|id| format!("{id}: {{policy: info}}"))

@@ -21,7 +21,7 @@ pub fn opening(judgement: &Judgement) -> Opening {
 
 /// The files of an item of a probe that are in the folder of a page, each with a word for it and its path relative to
 /// the page.
-pub type FilesBeside<'f> = dyn Fn(&str, &str) -> Vec<(&'static str, String)> + 'f;
+pub(crate) type FilesBeside<'f> = dyn Fn(&str, &str) -> Vec<(&'static str, String)> + 'f;
 
 /// Makes the opening for a page in the folder with the files of the run.
 pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {

@@ -84,7 +84,7 @@ impl Context {
     }
 
     /// The address of this run for people.
-    pub fn run_url(&self) -> Option<String> {
+    pub(crate) fn run_url(&self) -> Option<String> {
         let known = !self.repository.is_empty() && !self.run_id.is_empty();
         known.then(|| {
             format!(

@@ -64,7 +64,7 @@ pub fn outputs(
 }
 
 /// The outputs of a run that ended before the measurement.
-pub fn of_failure() -> Vec<(&'static str, String)> {
+pub(crate) fn of_failure() -> Vec<(&'static str, String)> {
     let value = |name: &str| match name {
         "verdict" => Word::Unmeasured.as_str(),
         "metrics" => "{}",

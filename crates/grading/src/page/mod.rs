@@ -105,10 +105,10 @@ fn statements(section: &GradingSection, run: RunView<'_>) -> Vec<Statement> {
     let mut statements = Vec::new();
     let metric = run.metrics.get(JUDGE_SCORE);
     if let Some(reason) = metric.and_then(|metric| metric.reason.as_deref()) {
-        statements.push(Statement {
-            tone: Tone::Caution,
-            text: Phrase::text("the answers have no score: ").quote(reason),
-        });
+        statements.push(Statement::new(
+            Tone::Caution,
+            Phrase::text("the answers have no score: ").quote(reason),
+        ));
     } else if errors > 0 {
         let verb = have(errors);
         let what = format!(
@@ -116,10 +116,7 @@ fn statements(section: &GradingSection, run: RunView<'_>) -> Vec<Statement> {
             counted(samples().count(), "sample"),
             are(errors),
         );
-        statements.push(Statement {
-            tone: Tone::Caution,
-            text: Phrase::text(what),
-        });
+        statements.push(Statement::new(Tone::Caution, Phrase::text(what)));
     }
     statements.extend(beside(section, metric));
     statements.extend(order(section));
@@ -136,10 +133,7 @@ fn tried(planted: &PlantedAnswers, base_anew: bool) -> Option<Statement> {
         Proof::Given { right, of } => (right, of),
         Proof::Drifted(_) if base_anew => return None,
         Proof::Drifted(how) => {
-            return Some(Statement {
-                tone: Tone::Caution,
-                text: Phrase::text(how),
-            });
+            return Some(Statement::new(Tone::Caution, Phrase::text(how)));
         }
         Proof::Failed(_) => return None,
     };
@@ -148,14 +142,14 @@ fn tried(planted: &PlantedAnswers, base_anew: bool) -> Option<Statement> {
     } else {
         ""
     };
-    Some(Statement {
-        tone: Tone::Calm,
-        text: Phrase::text(format!(
+    Some(Statement::new(
+        Tone::Calm,
+        Phrase::text(format!(
             "the judge was tried on {} that are surely worse than the ones they were made from, and was right about \
              {right}{before}",
             counted(of, "planted answer"),
         )),
-    })
+    ))
 }
 
 /// How many prompts the candidate answers better, equally well and worse than the baseline, if both were compared.
@@ -216,16 +210,16 @@ fn order(section: &GradingSection) -> Option<Statement> {
     }
     // In the usual order, the graded answer is shown second.
     let place = if effect > 0.0 { "second" } else { "first" };
-    Some(Statement {
-        tone: Tone::Caution,
-        text: Phrase::text(format!(
+    Some(Statement::new(
+        Tone::Caution,
+        Phrase::text(format!(
             "the order of the two answers turned the verdict of the judge in {:.0} % of {}; it gave an answer {} more \
              where that was shown {place}",
             flips * 100.0,
             counted(asked, "grading"),
             display(effect.abs()),
         )),
-    })
+    ))
 }
 
 /// A prompt with its mean score.

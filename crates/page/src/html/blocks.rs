@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::Texts;
 use super::diff::{self, DiffLine};
 use super::foreign::{FOREIGN, say, shortened, text};
-use super::trend::TrendView;
+use super::trend::plot;
 use crate::{Block, Chip, Detail, Phrase, Status, Table, TableRow, label, safe};
 use kelvin_base::notice::Notice;
 
@@ -127,7 +127,7 @@ pub(super) fn block(
             to.push_str("</ul>\n");
         }
         Block::Trend(trend) => {
-            TrendView::of(&trend).write(to);
+            plot(to, &trend);
             to.push('\n');
         }
     }

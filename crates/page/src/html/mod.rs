@@ -20,14 +20,14 @@ use base64::engine::general_purpose::STANDARD;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::RunPage;
-use crate::{Article, DISCLAIMER, Phrase, safe};
+use crate::{Article, DISCLAIMER, safe};
 use blocks::{PageSpace, block};
-use foot::Foot;
+use foot::foot_view;
 use foreign::shortened;
-use head::{Head, StatementView};
+use head::{head_view, statement_view};
 use item::{DetailPacks, item};
 use kelvin_base::digest::Digest;
 
@@ -55,7 +55,7 @@ const TEMPLATES: [(&str, &str); 7] = [
 pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io::Result<()> {
     let environment = environment().map_err(io::Error::other)?;
     let mut budget = PageSpace::new(texts);
-    let head = Head::of(&page, &environment, &mut budget)?;
+    let head = head_view(&page, &environment, &mut budget)?;
     put(to, &environment, "head.html", &head)?;
     drop(head);
     let mut first = None;
@@ -88,7 +88,7 @@ pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io
         let (begin, place) = places.get(chapter)?.as_ref()?;
         Some(begin + place(item)?)
     };
-    let foot = Foot::of(page, first, &anchors, &mut budget).with_plain(packs.plain());
+    let foot = foot_view(page, first, &anchors, packs.plain(), &mut budget);
     put(to, &environment, "foot.html", &foot)
 }
 
@@ -96,16 +96,12 @@ fn put(
     to: &mut dyn Write,
     environment: &Environment<'_>,
     template: &str,
-    view: &impl Serialize,
+    view: &Value,
 ) -> io::Result<()> {
     to.write_all(rendered(environment, template, view)?.as_bytes())
 }
 
-fn rendered(
-    environment: &Environment<'_>,
-    template: &str,
-    view: &impl Serialize,
-) -> io::Result<String> {
+fn rendered(environment: &Environment<'_>, template: &str, view: &Value) -> io::Result<String> {
     environment
         .get_template(template)
         .and_then(|template| template.render(context! { view => Serde(view) }))
@@ -142,18 +138,6 @@ pub fn permission(script: &str) -> String {
     )
 }
 
-#[derive(Serialize)]
-struct ArticleView {
-    title: Phrase,
-    plain_title: String,
-    scope: String,
-    statements: Vec<StatementView>,
-    /// The blocks as HTML.
-    blocks: String,
-    disclaimer: &'static str,
-    version: String,
-}
-
 /// Writes an article. It has no script at all.
 ///
 /// # Errors
@@ -168,15 +152,16 @@ pub fn write_article(to: &mut dyn Write, article: Article<'_>) -> io::Result<()>
     for one in article.blocks {
         block(&mut blocks, one, 2, "rows", &mut budget);
     }
-    let view = ArticleView {
-        plain_title: title.show(|_, text| text.to_owned()),
-        title,
-        scope: article.scope.join(", "),
-        statements: article.statements.iter().map(StatementView::of).collect(),
-        blocks,
-        disclaimer: DISCLAIMER,
-        version: safe::cut(article.version, 40),
-    };
+    let statements = article.statements.iter().map(statement_view);
+    let view = json!({
+        "plain_title": title.show(|_, text| text.to_owned()),
+        "title": title,
+        "scope": article.scope.join(", "),
+        "statements": statements.collect::<Vec<_>>(),
+        "blocks": blocks,
+        "disclaimer": DISCLAIMER,
+        "version": safe::cut(article.version, 40),
+    });
     put(to, &environment, "article.html", &view)
 }
 

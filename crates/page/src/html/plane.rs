@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::Plane;
 
@@ -10,62 +10,24 @@ use crate::Plane;
 const SIDE: f64 = 200.0;
 
 /// The square.
-#[derive(Debug, PartialEq, Serialize)]
-pub(super) struct PlaneView {
-    axes: [&'static str; 2],
-    corners: [&'static str; 4],
-    /// The point where the regions meet.
-    cut: f64,
-    /// The position of the run.
-    at: Dot,
-    /// The position of the run with which it is compared, and an arrow from there.
-    base: Option<Dot>,
-    way: Option<String>,
-    /// The interval of its position along each axis.
-    across: Option<(f64, f64)>,
-    down: Option<(f64, f64)>,
-    /// The items; items at the same position are one dot.
-    dots: Vec<Dot>,
-    /// The number of items in the dots, and their noun.
-    count: usize,
-    items: &'static str,
-}
-
-/// A position, with a radius.
-#[derive(Debug, PartialEq, Serialize)]
-struct Dot {
-    x: f64,
-    y: f64,
-    r: f64,
-}
-
-impl PlaneView {
-    pub(super) fn of(plane: &Plane) -> Self {
-        let [x, y] = plane.run;
-        let [along_x, along_y] = plane.ends;
-        let both = |place: fn(f64) -> f64| move |(low, high)| (place(low), place(high));
-        Self {
-            axes: plane.axes,
-            corners: plane.corners,
-            cut: across(plane.cut),
-            at: Dot {
-                x: across(x),
-                y: down(y),
-                r: 6.0,
-            },
-            base: plane.base.map(|[x, y]| Dot {
-                x: across(x),
-                y: down(y),
-                r: 5.0,
-            }),
-            way: plane.base.and_then(|base| arrow(base, plane.run)),
-            across: along_x.map(both(across)),
-            down: along_y.map(both(down)),
-            dots: dots(&plane.points),
-            count: plane.points.len(),
-            items: plane.items,
-        }
-    }
+pub(super) fn plane_view(plane: &Plane) -> Value {
+    let dot = |[x, y]: [f64; 2], r: f64| json!({ "x": across(x), "y": down(y), "r": r });
+    let [along_x, along_y] = plane.ends;
+    let both = |place: fn(f64) -> f64| move |(low, high)| (place(low), place(high));
+    json!({
+        "axes": plane.axes,
+        "corners": plane.corners,
+        // The point where the regions meet.
+        "cut": across(plane.cut),
+        "at": dot(plane.run, 6.0),
+        "base": plane.base.map(|base| dot(base, 5.0)),
+        "way": plane.base.and_then(|base| arrow(base, plane.run)),
+        "across": along_x.map(both(across)),
+        "down": along_y.map(both(down)),
+        "dots": dots(&plane.points),
+        "count": plane.points.len(),
+        "items": plane.items,
+    })
 }
 
 /// An arrow from one position to another, between the edges of their dots; none if the dots touch.
@@ -95,17 +57,17 @@ fn arrow(from: [f64; 2], to: [f64; 2]) -> Option<String> {
     ))
 }
 
-fn dots(points: &[[f64; 2]]) -> Vec<Dot> {
+/// The items; items at the same position are one dot.
+fn dots(points: &[[f64; 2]]) -> Vec<Value> {
     let mut places: BTreeMap<(i64, i64), usize> = BTreeMap::new();
     for [x, y] in points {
         let hundredths = |value: &f64| (value * 100.0).round() as i64;
         *places.entry((hundredths(x), hundredths(y))).or_default() += 1;
     }
-    let dots = places.into_iter().map(|((x, y), count)| Dot {
-        x: across(x as f64 / 100.0),
-        y: down(y as f64 / 100.0),
+    let dots = places.into_iter().map(|((x, y), count)| {
         // The area of a dot grows with the number of items at its position.
-        r: tidy((2.5 * (count as f64).sqrt()).min(14.0)),
+        let r = tidy((2.5 * (count as f64).sqrt()).min(14.0));
+        json!({ "x": across(x as f64 / 100.0), "y": down(y as f64 / 100.0), "r": r })
     });
     dots.collect()
 }

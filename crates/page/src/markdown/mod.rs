@@ -136,10 +136,7 @@ fn foot(writer: &mut Writer, page: &RunPage<'_>) {
     writer.line(&format!("{}.", page.scope.join(", ")));
     if !page.only.is_empty() {
         let only: Vec<String> = page.only.iter().take(ONLY).map(|item| name(item)).collect();
-        let more = match page.only.len().saturating_sub(ONLY) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let more = crate::and_more(page.only.len().saturating_sub(ONLY));
         writer.line(&format!("Restricted to {}{more}.", only.join(", ")));
     }
     let settings = page.chapters.iter().filter_map(|one| one.settings.as_ref());

@@ -13,6 +13,7 @@ use super::json::{self, Walk};
 use super::node::Node;
 use super::{ReadError, cut};
 use crate::{Results, Row};
+use kelvin_page::and_more;
 
 const CASE: &[&str] = &[
     "actualOutput",
@@ -257,11 +258,7 @@ impl Reading {
                 .map(|name| cut(name, 80))
                 .collect();
             let more = self.flaky.len() - names.len();
-            let more = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
+            let more = and_more(more);
             let notice = format!(
                 "deepeval marks {} cases as flaky, which changes nothing here: {}{more}",
                 self.flaky.len(),

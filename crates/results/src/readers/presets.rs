@@ -27,9 +27,22 @@ pub(super) struct Preset {
     pub kind: fn(&str) -> MetricKind,
 }
 
-fn unknown(_: &str) -> MetricKind {
-    UNKNOWN
-}
+/// A library without any known column.
+const NONE: Preset = Preset {
+    tool: "",
+    case: &[],
+    input: &[],
+    expected: &[],
+    answer: &[],
+    repeat: &[],
+    error: &[],
+    scores: &[],
+    score_errors: &[],
+    lists: &[],
+    others: &[],
+    costs: &[],
+    kind: |_| UNKNOWN,
+};
 
 /// The metrics of ragas for which more is better, according to its documentation.
 const RAGAS_HIGHER: &[&str] = &[
@@ -76,7 +89,6 @@ fn ragas(metric: &str) -> MetricKind {
 
 pub(super) static RAGAS: Preset = Preset {
     tool: "ragas",
-    case: &[],
     input: &["user_input"],
     expected: &[
         "reference",
@@ -85,11 +97,7 @@ pub(super) static RAGAS: Preset = Preset {
         "rubrics",
     ],
     answer: &["response"],
-    repeat: &[],
-    error: &[],
     scores: &["*"],
-    score_errors: &[],
-    lists: &[],
     others: &[
         "Unnamed: 0",
         "id",
@@ -102,8 +110,8 @@ pub(super) static RAGAS: Preset = Preset {
         "retrieved_contexts",
         "synthesizer_name",
     ],
-    costs: &[],
     kind: ragas,
+    ..NONE
 };
 
 pub(super) static LANGSMITH: Preset = Preset {
@@ -112,19 +120,14 @@ pub(super) static LANGSMITH: Preset = Preset {
     input: &["inputs.*"],
     expected: &["reference.*"],
     answer: &["outputs.answer", "outputs.output", "outputs.*"],
-    repeat: &[],
     error: &["error"],
     scores: &["feedback.*"],
-    score_errors: &[],
-    lists: &[],
-    others: &[],
     costs: &[("execution_time", "latency_s", 1.0)],
-    kind: unknown,
+    ..NONE
 };
 
 pub(super) static MLFLOW: Preset = Preset {
     tool: "mlflow",
-    case: &[],
     input: &["request", "inputs"],
     expected: &[
         "expectations",
@@ -133,14 +136,9 @@ pub(super) static MLFLOW: Preset = Preset {
         "ground_truth",
     ],
     answer: &["response", "outputs"],
-    repeat: &[],
-    error: &[],
     scores: &["*/v1/score", "*/score", "*/value"],
     score_errors: &["*/error_message"],
-    lists: &[],
-    others: &[],
-    costs: &[],
-    kind: unknown,
+    ..NONE
 };
 
 pub(super) static LANGFUSE: Preset = Preset {
@@ -149,14 +147,9 @@ pub(super) static LANGFUSE: Preset = Preset {
     input: &["input"],
     expected: &["expectedOutput", "expected_output"],
     answer: &["output"],
-    repeat: &[],
-    error: &[],
     scores: &["scores.*"],
-    score_errors: &[],
     lists: &["scores"],
-    others: &[],
-    costs: &[],
-    kind: unknown,
+    ..NONE
 };
 
 pub(super) static PHOENIX: Preset = Preset {
@@ -170,7 +163,6 @@ pub(super) static PHOENIX: Preset = Preset {
     scores: &["annotation_*_score"],
     score_errors: &["annotation_*_error"],
     lists: &["annotations"],
-    others: &[],
     costs: &[("latency_ms", "latency_s", 1000.0)],
-    kind: unknown,
+    ..NONE
 };

@@ -109,7 +109,7 @@ impl GoldenQuery {
     }
 
     /// The same query without the fields that depend on how documents are split.
-    pub fn without_chunks(&self) -> Self {
+    pub(crate) fn without_chunks(&self) -> Self {
         Self {
             expected_chunk_ids: Vec::new(),
             ..self.clone()
@@ -159,7 +159,7 @@ const SHOWN_CELLS: usize = 5;
 impl GoldenSet {
     /// A notice if cells may name several documents and are read as one: nothing is found for such a query, before a
     /// change and after it.
-    pub fn unclear_cells(&self) -> Option<Notice> {
+    pub(crate) fn unclear_cells(&self) -> Option<Notice> {
         let (count, shown) = self.shown_cells(false)?;
         let file = &self.file;
         let what = match count {
@@ -178,7 +178,7 @@ impl GoldenSet {
     }
 
     /// A notice on how cells were read in which a comma or `|` stands between ids.
-    pub fn separated_cells(&self) -> Option<Notice> {
+    pub(crate) fn separated_cells(&self) -> Option<Notice> {
         let (count, shown) = self.shown_cells(true)?;
         let file = &self.file;
         let what = match count {

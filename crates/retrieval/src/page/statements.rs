@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Demands, RetrievalRun, counted, first_rank, shown, wrong};
 use crate::{AnswerRecord, Labels, QueryRecord, Retrieved};
-use kelvin_page::{Phrase, Statement, Tone, are};
+use kelvin_page::{Phrase, Statement, Tone, and_more, are};
 
 /// How many ids a sentence names.
 const NAMED: usize = 3;
@@ -60,10 +60,7 @@ impl Texts {
         ))
         .name("must_contain")
         .and(", or let a judge grade the answers");
-        (unchecked > 0).then_some(Statement {
-            tone: Tone::Caution,
-            text,
-        })
+        (unchecked > 0).then_some(Statement::new(Tone::Caution, text))
     }
 }
 
@@ -89,10 +86,10 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
     let found = FoundCounts::of(queries, demands.depth);
     let done = match (ran.len(), poor.first()) {
         (0, _) => None,
-        (total, None) => Some(Statement {
-            tone: Tone::Calm,
-            text: Phrase::text(fine(queries, total, (demands, texts), &found)),
-        }),
+        (total, None) => Some(Statement::new(
+            Tone::Calm,
+            Phrase::text(fine(queries, total, (demands, texts), &found)),
+        )),
         (total, Some((_, first))) => {
             let what = format!(
                 "{} of {} did not do as they should: ",
@@ -100,10 +97,7 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
                 counted(total)
             );
             let ids = poor.iter().take(NAMED).map(|(id, _)| *id);
-            let more = match poor.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
+            let more = and_more(poor.len().saturating_sub(NAMED));
             let text = Phrase::text(what).names(ids).and(more);
             Some(Statement {
                 // A few such queries need attention; if every second query has a bad result, the system is probably
@@ -123,21 +117,18 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
             true => " was answered “",
             false => " was refused with “",
         };
-        Some(Statement {
-            tone: Tone::Caution,
-            text: Phrase::text("query ")
+        Some(Statement::new(
+            Tone::Caution,
+            Phrase::text("query ")
                 .name(*id)
                 .and(how)
                 .then(shown(&given.text.shown()))
                 .and("”"),
-        })
+        ))
     });
     // Without queries with bad results, the first sentence has these counts.
     let counts = found.in_words().filter(|_| !poor.is_empty());
-    let counts = counts.map(|counts| Statement {
-        tone: Tone::Caution,
-        text: Phrase::text(counts),
-    });
+    let counts = counts.map(|counts| Statement::new(Tone::Caution, Phrase::text(counts)));
     done.into_iter().chain(first).chain(counts).collect()
 }
 

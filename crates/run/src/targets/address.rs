@@ -85,7 +85,7 @@ impl Address {
     }
 
     /// Whether the answers may depend on files of the repository.
-    pub fn runs_code(&self) -> bool {
+    pub(crate) fn runs_code(&self) -> bool {
         self.kind()
             .map_or(true, |(kind, settings)| kind.runs_code(settings))
     }
@@ -204,7 +204,7 @@ impl ModelSettings {
 impl Address {
     /// The same address for the calls of a judge, which are counted separately.
     #[must_use]
-    pub fn by_a_judge(self) -> Self {
+    pub(crate) fn by_a_judge(self) -> Self {
         let call = self.settings_of(KEY).and_then(model::by_a_judge);
         match call {
             Some(call) => Self::of(KEY, call),

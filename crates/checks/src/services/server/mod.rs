@@ -22,6 +22,7 @@ use crate::scenario::Scenario;
 use crate::sql::Dialect;
 use address::DatabaseUrl;
 use driver::{Driver, RequestLimits};
+use kelvin_page::and_more;
 use kelvin_system::signal::Interrupt;
 use ready::Ready;
 
@@ -200,10 +201,7 @@ impl DatabaseServer {
             .take(NAMED)
             .map(|table| format!("`{table}`"))
             .collect();
-        let more = match tables.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let more = and_more(tables.len().saturating_sub(NAMED));
         let other = match &self.confirm {
             Some(other) => format!(" (`confirm` names `{other}`, which is another one)"),
             None => String::new(),

@@ -47,7 +47,7 @@ struct Weighted {
 
 impl Weighted {
     const fn new(tone: Tone, weight: f64, text: Phrase) -> Self {
-        let statement = Statement { tone, text };
+        let statement = Statement::new(tone, text);
         Self { weight, statement }
     }
 }

@@ -97,12 +97,9 @@ fn chapters(report: &Report) -> Vec<Chapter<'_>> {
             let mut chapter = kind.chapter(section, view(report));
             // The code changed during the run, so the findings belong to no known code.
             if report.run.ending == Ending::Changed {
-                chapter.statements = vec![Statement {
-                    tone: Tone::Alarm,
-                    text: Phrase::text(
+                chapter.statements = vec![Statement::new(Tone::Alarm, Phrase::text(
                         "the code of the pipeline changed while it ran: nothing is known, and nothing was kept",
-                    ),
-                }];
+                    ))];
             }
             for statement in &mut chapter.statements {
                 statement.text.capitalize();

@@ -9,7 +9,7 @@ use kelvin_gate::Judgement;
 use kelvin_gate::judgement::prose;
 use kelvin_gate::policy::Effect;
 use kelvin_page as page;
-use kelvin_page::{capitalized, safe};
+use kelvin_page::{and_more, capitalized, safe};
 
 pub(super) fn reasons(judgement: &Judgement) -> String {
     let mut page = String::new();
@@ -102,10 +102,7 @@ fn of_whom(items: &BTreeSet<&str>, times: usize) -> String {
         .take(NAMED)
         .map(|item| safe::code_name(item, 40))
         .collect();
-    let more = match items.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = and_more(items.len().saturating_sub(NAMED));
     match named.as_slice() {
         [] => format!(" ({times} times)"),
         named => format!(" ({times} times: {}{more})", named.join(", ")),

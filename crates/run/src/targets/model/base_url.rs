@@ -48,7 +48,7 @@ pub fn check(text: &str) -> Result<BaseUrl, Refused> {
 /// # Errors
 ///
 /// Fails like [`check`].
-pub fn check_whole(text: &str) -> Result<BaseUrl, Refused> {
+pub(crate) fn check_whole(text: &str) -> Result<BaseUrl, Refused> {
     read(text.trim(), "url")
 }
 
@@ -117,7 +117,7 @@ impl BaseUrl {
     }
 
     /// Whether other machines on the network can read the requests: they are not encrypted, and leave this machine.
-    pub fn is_in_plain_sight(&self) -> bool {
+    pub(crate) fn is_in_plain_sight(&self) -> bool {
         !self.is_encrypted && !self.is_on_loopback()
     }
 
@@ -136,7 +136,7 @@ impl BaseUrl {
     }
 
     /// Whether the requests stay on this machine.
-    pub fn is_on_loopback(&self) -> bool {
+    pub(crate) fn is_on_loopback(&self) -> bool {
         let host = self.host.trim_matches(['[', ']']);
         let ip = host.parse::<std::net::IpAddr>();
         host.eq_ignore_ascii_case("localhost") || ip.is_ok_and(|ip| ip.is_loopback())

@@ -56,7 +56,7 @@ pub struct ModelName(pub String);
 
 impl ModelName {
     /// The `format` by which a schema marks the name of a model.
-    pub const FORMAT: &str = "kelvin-model";
+    pub(crate) const FORMAT: &str = "kelvin-model";
 }
 
 impl JsonSchema for ModelName {
