@@ -1,6 +1,6 @@
 //! All stored runs, as a page: from the branch of reports and from the local history.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::past::{self, Sources};
 use super::{folder, summary};
@@ -10,8 +10,9 @@ use crate::registry::Registry;
 use crate::trend;
 use crate::trend::ReadReports;
 use kelvin_page::Article;
+use kelvin_run::config::Config;
 
-/// The inputs of the page of all runs.
+/// The stored runs that are asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct RunsRequest {
     /// The kinds of probes that the program knows.
@@ -28,6 +29,19 @@ pub(crate) struct RunsRequest {
     pub(crate) now: i64,
 }
 
+impl RunsRequest {
+    /// Where the runs are read, for a folder and a configuration that may be unreadable.
+    pub(super) fn sources<'a>(&'a self, root: &'a Path, config: Option<&'a Config>) -> Sources<'a> {
+        Sources {
+            registry: self.registry,
+            root,
+            config,
+            name: self.name.as_deref(),
+            login: self.login.as_ref(),
+        }
+    }
+}
+
 /// Makes the page.
 ///
 /// # Errors
@@ -36,13 +50,7 @@ pub(crate) struct RunsRequest {
 pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
     let root = folder(&request.config)?;
     let config = request.registry.configured_in(&request.config);
-    let sources = Sources {
-        registry: request.registry,
-        root: &root,
-        config: config.as_ref().ok(),
-        name: request.name.as_deref(),
-        login: request.login.as_ref(),
-    };
+    let sources = request.sources(&root, config.as_ref().ok());
     // The page shows every run; drops are computed only from runs of the default branch, in the order of its history.
     let (runs, mut read) = past::read(&sources);
     let mut of_line = ReadReports::default();
