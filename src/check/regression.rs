@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::named::named;
 use super::past::{self, Sources};
-use super::summary::demand_metrics;
-use super::{RunsRequest, configuration, folder};
+use super::runs::{RunsRequest, demand_metrics};
+use super::{configuration, folder};
 use crate::baseline;
 use crate::trend::{
     Compared, PastRun, VersionSamples, compare, differing, lasting_falls, versions,

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::folder;
 use super::past::{self, Sources};
-use super::{folder, summary};
 use crate::baseline;
 use crate::baseline::Login;
 use crate::registry::Registry;
 use crate::trend;
-use crate::trend::ReadReports;
+use crate::trend::{PastRun, ReadReports};
+use kelvin_base::exit::Misuse;
 use kelvin_page::Article;
 use kelvin_run::config::Config;
 
@@ -46,7 +47,7 @@ impl RunsRequest {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if a metric is asked for that no run has.
+/// A [`Misuse`] if a metric is asked for that no run has.
 pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
     let root = folder(&request.config)?;
     let config = request.registry.configured_in(&request.config);
@@ -56,7 +57,7 @@ pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
     let mut of_line = ReadReports::default();
     let line = past::ordered(&root, runs.clone(), request.now, &mut of_line);
     read.notices.extend(of_line.notices);
-    summary::demand_metrics(&runs, &request.metrics)?;
+    demand_metrics(&runs, &request.metrics)?;
     let releases = baseline::releases(&root);
     read.notices.extend(releases.unread);
     Ok(trend::history(
@@ -65,4 +66,23 @@ pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
         &releases.by_commit,
         &request.metrics,
     ))
+}
+
+/// Rejects a metric that no run has ever had: a misspelt name would look like a period without a finding.
+pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(), Misuse> {
+    let is_known = |metric: &&String| runs.iter().any(|run| run.figures.contains_key(*metric));
+    let Some(unknown) = metrics.iter().find(|metric| !is_known(metric)) else {
+        return Ok(());
+    };
+    let known: std::collections::BTreeSet<&str> = runs
+        .iter()
+        .flat_map(|run| run.figures.keys().map(String::as_str))
+        .collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    Err(
+        Misuse::new(format!("no run has the metric `{unknown}`")).help(match known.is_empty() {
+            true => "no run was found at all".to_owned(),
+            false => format!("the metrics are: {}", kelvin_page::listed(&known)),
+        }),
+    )
 }

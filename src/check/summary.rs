@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::doctor::{self, DoctorRequest};
 use super::past;
-use super::{CheckRequest, RunsRequest, asked, folder};
+use super::runs::{RunsRequest, demand_metrics};
+use super::{CheckRequest, asked, folder};
 use crate::registry::{Registry, overrides_naming};
 use crate::trend::{MadeOf, PastRun, Period, Summary, SummaryInputs, differing, summarize};
 use kelvin_base::calendar;
@@ -72,25 +73,6 @@ fn period(since: &str, until: Option<&str>, now: i64) -> Result<Period, Misuse> 
         return Err(Misuse::new(what).help("let `--since` name a time before `--until`"));
     }
     Ok(Period { since, until })
-}
-
-/// Rejects a metric that no run has ever had: a misspelt name would look like a period without a finding.
-pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(), Misuse> {
-    let is_known = |metric: &&String| runs.iter().any(|run| run.figures.contains_key(*metric));
-    let Some(unknown) = metrics.iter().find(|metric| !is_known(metric)) else {
-        return Ok(());
-    };
-    let known: std::collections::BTreeSet<&str> = runs
-        .iter()
-        .flat_map(|run| run.figures.keys().map(String::as_str))
-        .collect();
-    let known: Vec<&str> = known.into_iter().collect();
-    Err(
-        Misuse::new(format!("no run has the metric `{unknown}`")).help(match known.is_empty() {
-            true => "no run was found at all".to_owned(),
-            false => format!("the metrics are: {}", kelvin_page::listed(&known)),
-        }),
-    )
 }
 
 /// Whether the configuration can be run, and whether it still measures the same as in the last run.
