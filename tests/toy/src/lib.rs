@@ -13,7 +13,7 @@ use kelvin_record::{
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, schema_of};
 use kelvin_run::targets::{Address, Reply};
 use kelvin_run::{Outcome, Reader};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
