@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::named::named;
 use super::past::{self, Sources};
-use super::summary::demand_metrics;
+use super::runs::{RunsRequest, demand_metrics};
 use super::{configuration, folder};
 use crate::baseline;
-use crate::baseline::Login;
-use crate::registry::Registry;
 use crate::trend::{
     Compared, PastRun, VersionSamples, compare, differing, lasting_falls, versions,
 };
@@ -19,24 +17,14 @@ use kelvin_run::trace;
 /// The inputs of a comparison of versions.
 #[derive(Clone, Debug)]
 pub(crate) struct RegressionRequest {
-    /// The kinds of probes that the program knows.
-    pub(crate) registry: Registry,
-    /// The configuration whose folder contains the history.
-    pub(crate) config: PathBuf,
+    /// The runs. If they have no name, it is the one in the file of the configuration.
+    pub(crate) runs: RunsRequest,
     /// The version to compare with: a tag or another revision; the previous one unless given.
     pub(crate) against: Option<String>,
-    /// The metrics to compare; if empty, those that are shown by default.
-    pub(crate) metrics: Vec<String>,
-    /// The name of the configuration, if the repository has several; by default the name in its file.
-    pub(crate) name: Option<String>,
     /// Traces of chains that another tool has recorded, to be read in place of reports: a file or a folder.
     pub(crate) traces: Option<PathBuf>,
     /// How many live measurements each version needs for a judgement.
     pub(crate) live_runs: usize,
-    /// The token of the action, for git.
-    pub(crate) login: Option<Login>,
-    /// The time now, in seconds since 1970.
-    pub(crate) now: i64,
 }
 
 /// A version and its runs.
@@ -51,21 +39,19 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
     if let Some(path) = &request.traces {
         return of_traces(path, request);
     }
-    let root = folder(&request.config)?;
-    let config = request.registry.configured_in(&request.config);
-    let name = match (&request.name, &config) {
+    let of = &request.runs;
+    let root = folder(&of.config)?;
+    let config = of.registry.configured_in(&of.config);
+    let name = match (&of.name, &config) {
         (Some(name), _) => name.clone(),
         (None, Ok(config)) => configuration(config),
-        (None, Err(_)) => named(None, &root, &request.config),
+        (None, Err(_)) => named(None, &root, &of.config),
     };
     let (runs, mut read) = past::read(&Sources {
-        registry: request.registry,
-        root: &root,
-        config: config.as_ref().ok(),
         name: Some(&name),
-        login: request.login.as_ref(),
+        ..of.sources(&root, config.as_ref().ok())
     });
-    demand_metrics(&runs, &request.metrics)?;
+    demand_metrics(&runs, &of.metrics)?;
     let commits: Vec<&str> = runs
         .iter()
         .filter_map(|run| run.commit.as_deref())
@@ -108,8 +94,8 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
             asked_for(asked, &root, all, &current)?
         }
     };
-    let of = |version: &Version<'_>| VersionSamples::of(&version.0, &version.1, &request.metrics);
-    let mut compared = compare(&of(&current), &of(&prior), request.live_runs);
+    let samples = |version: &Version<'_>| VersionSamples::of(&version.0, &version.1, &of.metrics);
+    let mut compared = compare(&samples(&current), &samples(&prior), request.live_runs);
     if let (Some(new), Some(old)) = (current.1.last(), prior.1.last()) {
         let changed = differing(&old.made_of, &new.made_of);
         let code = "the code of the pipeline";
@@ -121,8 +107,8 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
             ));
         }
     }
-    let ordered = past::ordered(&root, runs.clone(), request.now, &mut read);
-    compared.lasting = lasting_falls(&ordered, &request.metrics);
+    let ordered = past::ordered(&root, runs.clone(), of.now, &mut read);
+    compared.lasting = lasting_falls(&ordered, &of.metrics);
     compared.notices.extend(read.notices);
     let unread = read.unread.into_iter();
     compared

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::doctor::{self, DoctorRequest};
-use super::past::{self, Sources};
+use super::past;
+use super::runs::{RunsRequest, demand_metrics};
 use super::{CheckRequest, asked, folder};
-use crate::baseline::Login;
 use crate::registry::{Registry, overrides_naming};
 use crate::trend::{MadeOf, PastRun, Period, Summary, SummaryInputs, differing, summarize};
 use kelvin_base::calendar;
@@ -17,24 +17,14 @@ use kelvin_system::pipeline::Made;
 /// The inputs of a summary.
 #[derive(Clone, Debug)]
 pub(crate) struct SummaryRequest {
-    /// The kinds of probes that the program knows.
-    pub(crate) registry: Registry,
-    /// The configuration whose folder contains the history.
-    pub(crate) config: PathBuf,
+    /// The runs.
+    pub(crate) runs: RunsRequest,
     /// The beginning of the period.
     pub(crate) since: String,
     /// The end of the period; now unless given.
     pub(crate) until: Option<String>,
-    /// The metrics to show; if empty, those that are shown by default.
-    pub(crate) metrics: Vec<String>,
-    /// The configuration to show, among several of one repository; all of them unless given.
-    pub(crate) name: Option<String>,
     /// Traces of chains that another tool has recorded, to be read in place of reports: a file or a folder.
     pub(crate) traces: Option<PathBuf>,
-    /// The token of the action, for git.
-    pub(crate) login: Option<Login>,
-    /// The time now, in seconds since 1970.
-    pub(crate) now: i64,
 }
 
 /// Makes the summary.
@@ -43,33 +33,28 @@ pub(crate) struct SummaryRequest {
 ///
 /// A [`Misuse`] if the period is invalid, or a metric is asked for that no run has.
 pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
-    let period = period(&request.since, request.until.as_deref(), request.now)?;
-    let root = folder(&request.config)?;
-    let overrides = overrides_naming(&request.config);
-    let config = request.registry.configured(&overrides);
+    let of = &request.runs;
+    let period = period(&request.since, request.until.as_deref(), of.now)?;
+    let root = folder(&of.config)?;
+    let overrides = overrides_naming(&of.config);
+    let config = of.registry.configured(&overrides);
     let (runs, read) = match &request.traces {
         Some(path) => past::read_traces(path)?,
         None => {
-            let sources = Sources {
-                registry: request.registry,
-                root: &root,
-                config: config.as_ref().ok(),
-                name: request.name.as_deref(),
-                login: request.login.as_ref(),
-            };
-            past::in_order(&sources, request.now.max(period.until))
+            let sources = of.sources(&root, config.as_ref().ok());
+            past::in_order(&sources, of.now.max(period.until))
         }
     };
-    demand_metrics(&runs, &request.metrics)?;
+    demand_metrics(&runs, &of.metrics)?;
     let asked = SummaryInputs {
         period,
-        metrics: &request.metrics,
+        metrics: &of.metrics,
     };
     let mut summary = summarize(&runs, read, asked);
     summary.validation = match &config {
         // Traces belong to no configuration of this program.
         _ if request.traces.is_some() => Vec::new(),
-        Ok(config) => valid((request.registry, config), &overrides, &runs),
+        Ok(config) => valid((of.registry, config), &overrides, &runs),
         Err(error) => vec![("missing".to_owned(), format!("config: {error:#}"))],
     };
     Ok(summary)
@@ -88,25 +73,6 @@ fn period(since: &str, until: Option<&str>, now: i64) -> Result<Period, Misuse> 
         return Err(Misuse::new(what).help("let `--since` name a time before `--until`"));
     }
     Ok(Period { since, until })
-}
-
-/// Rejects a metric that no run has ever had: a misspelt name would look like a period without a finding.
-pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(), Misuse> {
-    let is_known = |metric: &&String| runs.iter().any(|run| run.figures.contains_key(*metric));
-    let Some(unknown) = metrics.iter().find(|metric| !is_known(metric)) else {
-        return Ok(());
-    };
-    let known: std::collections::BTreeSet<&str> = runs
-        .iter()
-        .flat_map(|run| run.figures.keys().map(String::as_str))
-        .collect();
-    let known: Vec<&str> = known.into_iter().collect();
-    Err(
-        Misuse::new(format!("no run has the metric `{unknown}`")).help(match known.is_empty() {
-            true => "no run was found at all".to_owned(),
-            false => format!("the metrics are: {}", kelvin_page::listed(&known)),
-        }),
-    )
 }
 
 /// Whether the configuration can be run, and whether it still measures the same as in the last run.

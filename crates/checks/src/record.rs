@@ -197,7 +197,7 @@ impl CheckResult {
 }
 
 /// The answer of a call that runs a scenario: the checks examine the output of the pipeline while its workspace exists.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScenarioAnswer {
     /// The result of each check, by the name of the invariant.

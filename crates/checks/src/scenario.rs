@@ -17,7 +17,7 @@ use kelvin_page::and_more;
 use kelvin_run::config::{Config, yaml};
 
 /// One scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scenario {
     /// The name of the scenario, which is unique.
@@ -44,15 +44,11 @@ pub(super) struct Scenario {
 
 impl Scenario {
     /// A scenario that has only a task.
-    pub(super) const fn asking(id: String, prompt: String) -> Self {
+    pub(super) fn asking(id: String, prompt: String) -> Self {
         Self {
             id,
             prompt,
-            params: BTreeMap::new(),
-            expected: None,
-            invariants: BTreeMap::new(),
-            template: None,
-            line: 0,
+            ..Self::default()
         }
     }
 

@@ -277,14 +277,7 @@ impl ScenarioTarget<'_> {
         scene: &Scene<'_>,
         place: &ScenarioFolder,
     ) -> Result<ScenarioAnswer, CheckInterrupted> {
-        let mut answer = ScenarioAnswer {
-            agent_output: String::new(),
-            is_output_cut: false,
-            whole_output: None,
-            checks: std::collections::BTreeMap::new(),
-            to_judge: std::collections::BTreeMap::new(),
-            forbidden: Vec::new(),
-        };
+        let mut answer = ScenarioAnswer::default();
         for invariant in self.settings.invariants_of(scene.scenario) {
             let finding = match self.rule_files.changed(&invariant.runs) {
                 None => invariant.check.look(scene)?,

@@ -334,6 +334,7 @@ impl Figures<'_> {
 const ROUNDING: f64 = 1e-9;
 
 /// The swaps of a report, summed by case.
+#[derive(Default)]
 struct Swaps {
     cases: Vec<CaseSums>,
     /// Samples that contribute to the sums.
@@ -391,14 +392,7 @@ impl Swaps {
             let mut baselines = case.baseline.iter().chain(&case.replays);
             baselines.any(|sample| sample.decision.is_some())
         };
-        let mut all = Self {
-            cases: Vec::new(),
-            n: 0,
-            known: 0,
-            failed: 0,
-            not_asked: 0,
-            unknown: 0,
-        };
+        let mut all = Self::default();
         for case in cases.values() {
             let mut sums = CaseSums::default();
             for variant in case.variants.iter().filter(|variant| pick(variant)) {

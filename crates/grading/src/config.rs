@@ -29,15 +29,15 @@ struct GradingKeys {
 /// Which answers are graded, on which prompts, and by which judge.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct GradingKeysInside {
+pub(crate) struct GradingKeysInside {
     /// A file of JSON lines, a JSON array or a table (`.csv`, `.tsv`) with `id`, `prompt` and, if they are known,
     /// `reference` and `tags`; or a folder whose Markdown files are one prompt each.
     #[schemars(length(min = 1))]
-    prompts: String,
+    pub(crate) prompts: String,
     /// The fields or columns of the file for `prompt`, `reference` and so on, if they have other names, such as
     /// `{prompt: question, reference: answer}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    prompt_fields: BTreeMap<String, String>,
+    pub(crate) prompt_fields: BTreeMap<String, String>,
     /// The pipeline or the model whose answers are graded.
     candidate: Respondent,
     /// The pipeline or the model whose answers the candidate is graded next to. Without it: the answers in the report
@@ -45,27 +45,27 @@ struct GradingKeysInside {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     baseline: Option<Respondent>,
     /// Who grades.
-    judge: JudgeSettings,
+    pub(crate) judge: JudgeSettings,
     /// The key of the answer in a JSON output, or a JSON pointer such as `/choices/0/text`. Without it the
     /// whole output is the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
-    answer_field: Option<String>,
+    pub(crate) answer_field: Option<String>,
     /// The key of the retrieved passages in the same JSON output, or a JSON pointer: a list of texts, or of objects with
     /// a `text`, the best first. Judges of the modes `faithfulness`, `context_precision` and `context_recall` look into
     /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
-    passages_field: Option<String>,
+    pub(crate) passages_field: Option<String>,
     /// The share of samples that may have no score; with more of them the score is unmeasured.
     #[serde(default)]
-    max_errors: MaxErrors,
+    pub(crate) max_errors: MaxErrors,
 }
 
 /// Something that answers prompts: a command, or a model of `models`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Respondent {
+pub(crate) struct Respondent {
     /// The command that answers one prompt, with the placeholders `{input}` and `{output}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<Address>,
@@ -77,22 +77,12 @@ struct Respondent {
 /// The settings in their checked form.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GradingSettings {
-    /// The file or the folder of the prompts.
-    pub prompts: String,
-    /// The names of a prompt's fields in that file, if they differ.
-    pub prompt_fields: BTreeMap<String, String>,
+    /// The settings as written.
+    pub keys: GradingKeysInside,
     /// The graded pipeline, with its name in a report.
     pub candidate: Called,
     /// The pipeline against which the candidate is graded.
     pub baseline: Option<Called>,
-    /// The judge.
-    pub judge: JudgeSettings,
-    /// The position of the answer in an output; none for the whole output.
-    pub answer_field: Option<String>,
-    /// Where the retrieved passages are in the same output.
-    pub passages_field: Option<String>,
-    /// The largest share of samples without a score. A larger share makes the score unmeasured.
-    pub max_errors: MaxErrors,
 }
 
 /// A pipeline with its name in a report.
@@ -110,9 +100,9 @@ impl GradingSettings {
         Program {
             turns: None,
             target: &called.address,
-            decision_field: self.answer_field.as_deref().unwrap_or_default(),
+            decision_field: self.keys.answer_field.as_deref().unwrap_or_default(),
             input_name: "prompt.txt",
-            inputs: &self.prompts,
+            inputs: &self.keys.prompts,
         }
     }
 }
@@ -210,18 +200,13 @@ impl Configure for GradingKind {
         let Some(keys) = grading else {
             return Ok(None);
         };
-        let baseline = keys.baseline;
+        let baseline = keys.baseline.clone();
         Ok(Some(Arc::new(GradingSettings {
-            candidate: keys.candidate.called(config)?,
+            candidate: keys.candidate.clone().called(config)?,
             baseline: baseline
                 .map(|baseline| baseline.called(config))
                 .transpose()?,
-            prompts: keys.prompts,
-            prompt_fields: keys.prompt_fields,
-            judge: keys.judge,
-            answer_field: keys.answer_field,
-            passages_field: keys.passages_field,
-            max_errors: keys.max_errors,
+            keys,
         })))
     }
 }
@@ -251,8 +236,8 @@ fn problems_of_passages(part: &Part<'_>) -> Vec<Problem> {
 
 impl ProbeSettings for GradingSettings {
     fn measured(&self, fields: Fields) -> Fields {
-        let judge = serde_json::to_string(&self.judge).expect("settings are JSON");
-        let fields = match &self.passages_field {
+        let judge = serde_json::to_string(&self.keys.judge).expect("settings are JSON");
+        let fields = match &self.keys.passages_field {
             Some(passages) => fields.field("passages_field", passages),
             None => fields,
         };
@@ -261,30 +246,30 @@ impl ProbeSettings for GradingSettings {
         fields
             .field("judge", judge)
             .field("baseline", baseline.as_deref().unwrap_or_default())
-            .field("max_errors", json!(self.max_errors).to_string())
+            .field("max_errors", json!(self.keys.max_errors).to_string())
     }
 
     fn as_data(&self) -> Map<String, Value> {
         let mut data = json!({ "grading": {
-            "prompts": self.prompts,
+            "prompts": self.keys.prompts,
             "baseline": self.baseline.as_ref().map(|baseline| &baseline.name),
-            "judge": self.judge,
-            "answer_field": self.answer_field,
-            "passages_field": self.passages_field,
-            "max_errors": self.max_errors,
+            "judge": self.keys.judge,
+            "answer_field": self.keys.answer_field,
+            "passages_field": self.keys.passages_field,
+            "max_errors": self.keys.max_errors,
         }});
-        if !self.prompt_fields.is_empty() {
-            data["grading"]["prompt_fields"] = json!(self.prompt_fields);
+        if !self.keys.prompt_fields.is_empty() {
+            data["grading"]["prompt_fields"] = json!(self.keys.prompt_fields);
         }
         data.as_object().cloned().unwrap_or_default()
     }
 
     fn files(&self) -> Vec<(&'static str, &Path)> {
-        vec![("prompts", Path::new(&self.prompts))]
+        vec![("prompts", Path::new(&self.keys.prompts))]
     }
 
     fn judges(&self) -> Vec<(String, &JudgeSettings)> {
-        vec![("grading.judge".to_owned(), &self.judge)]
+        vec![("grading.judge".to_owned(), &self.keys.judge)]
     }
 
     fn target(&self) -> Option<&Address> {

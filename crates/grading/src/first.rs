@@ -35,16 +35,16 @@ pub fn first_prompt(config: &Config) -> anyhow::Result<FirstPrompt<'_>> {
         .expect("a trial of answers has a configuration for them");
     config.demand_file(
         &["grading", "prompts"],
-        &settings.prompts,
+        &settings.keys.prompts,
         "file of prompts",
     )?;
-    let path = config.root.join(&settings.prompts);
-    let prompts = prompts::read(&path, &settings.prompt_fields)?;
+    let path = config.root.join(&settings.keys.prompts);
+    let prompts = prompts::read(&path, &settings.keys.prompt_fields)?;
     let first = prompts.into_iter().next();
     let first = first.with_context(|| format!("{} has no prompt", path.display()))?;
     let (answer, passages) = (
-        settings.answer_field.as_deref(),
-        settings.passages_field.as_deref(),
+        settings.keys.answer_field.as_deref(),
+        settings.keys.passages_field.as_deref(),
     );
     Ok(FirstPrompt {
         id: first.id,

@@ -53,7 +53,7 @@ impl Kind for GradingKind {
             );
             return Err(Misuse::new(what).help(self.how_to_configure()).into());
         };
-        let judge = settings.judge.open(config).map_err(|what| {
+        let judge = settings.keys.judge.open(config).map_err(|what| {
             Misuse::new(format!(
                 "{}: the judge of `grading`: {what}",
                 config.file.display()
@@ -174,7 +174,7 @@ impl Items for Plan<'_> {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        vec![self.config.root.join(&self.settings.prompts)]
+        vec![self.config.root.join(&self.settings.keys.prompts)]
     }
 
     fn fingerprint(&self) -> SectionFingerprint {
@@ -265,6 +265,7 @@ impl Planned for Asked<'_> {
 fn judged_by_itself(plan: &Plan<'_>, of_base: Option<&AskedModel>) -> Option<Notice> {
     let settings = plan.settings;
     let judges: Vec<AskedModel> = settings
+        .keys
         .judge
         .models()
         .filter_map(|name| Some(AskedModel::of_endpoint(&plan.config.model(name)?.endpoint)))

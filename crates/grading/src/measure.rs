@@ -129,7 +129,7 @@ impl<'a> Grading<'a> {
                 self.grade()?;
             }
         }
-        if self.planted.is_none() && self.plan.settings.judge.asks_a_language_model() {
+        if self.planted.is_none() && self.plan.settings.keys.judge.asks_a_language_model() {
             self.planted = Some(self.plant()?);
         }
         self.grade_base_anew()?;

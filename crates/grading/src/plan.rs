@@ -29,9 +29,9 @@ impl<'c> Plan<'c> {
     ///
     /// A [`Misuse`] if the prompts are wrong, or if the judge cannot grade answers to them.
     pub(super) fn read(config: &'c Config, settings: &'c GradingSettings) -> anyhow::Result<Self> {
-        let path = config.root.join(&settings.prompts);
-        let prompts = prompts::read(&path, &settings.prompt_fields)?;
-        let judge = settings.judge.open(config).map_err(|what| {
+        let path = config.root.join(&settings.keys.prompts);
+        let prompts = prompts::read(&path, &settings.keys.prompt_fields)?;
+        let judge = settings.keys.judge.open(config).map_err(|what| {
             Misuse::new(format!(
                 "{}: the judge of `grading`: {what}",
                 config.file.display()
@@ -39,7 +39,7 @@ impl<'c> Plan<'c> {
         })?;
         let has_references = prompts.iter().all(|prompt| prompt.reference.is_some());
         let scoring = scoring(
-            settings.judge.needs(),
+            settings.keys.judge.needs(),
             has_references,
             settings.baseline.is_some(),
         );
@@ -47,7 +47,7 @@ impl<'c> Plan<'c> {
             let what = format!(
                 "{}: the judge of `grading` compares an answer with a reference, and the prompts in `{}` have none",
                 config.file.display(),
-                settings.prompts
+                settings.keys.prompts
             );
             Misuse::new(what).help(
                 "give every prompt a `reference`; a judge that measures no retrieved passages can do without: name a `baseline` to compare with, or take a judge that says \
@@ -59,8 +59,8 @@ impl<'c> Plan<'c> {
             settings,
             places: (0..prompts.len()).collect(),
             reader: AnswerReader::new(
-                settings.answer_field.as_deref(),
-                settings.passages_field.as_deref(),
+                settings.keys.answer_field.as_deref(),
+                settings.keys.passages_field.as_deref(),
             ),
             prompts,
             judge,
@@ -85,7 +85,7 @@ impl<'c> Plan<'c> {
         GradingBasis {
             judge: self.judge.grader_id(),
             scoring: self.scoring,
-            max_errors: self.settings.max_errors,
+            max_errors: self.settings.keys.max_errors,
             candidate: self.settings.candidate.name.clone(),
             baseline: baseline.map(|baseline| baseline.name.clone()),
             asked: self.settings.candidate.address.asked_model(),

@@ -81,7 +81,7 @@ pub(super) fn plant(
     let mut draw = Draw::of(seed);
     let sources = sources(plan, base, of_head, &mut draw);
     let turn = draw.below(Disguise::ALL.len());
-    let measures = plan.settings.judge.rag_measures();
+    let measures = plan.settings.keys.judge.rag_measures();
     let copies: Vec<Copies> = (0..)
         .zip(&sources)
         .map(|(number, source)| {
@@ -116,7 +116,7 @@ pub(super) fn plant(
 
 /// The cost of testing the judge; none if it asks no language model.
 pub(super) fn cost(plan: &Plan<'_>) -> Option<JudgeTrialCost> {
-    if !plan.settings.judge.asks_a_language_model() {
+    if !plan.settings.keys.judge.asks_a_language_model() {
         return None;
     }
     // A source can give a grade for each of its forms: whole, with a fault, and in each disguise.

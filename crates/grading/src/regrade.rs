@@ -38,7 +38,7 @@ impl StoredPairs {
             .values()
             .all(|prompt| prompt.reference.is_some());
         let has_baseline = section.basis.baseline.is_some();
-        let scoring = plan::scoring(settings.judge.needs(), has_references, has_baseline);
+        let scoring = plan::scoring(settings.keys.judge.needs(), has_references, has_baseline);
         section.basis.scoring = scoring.ok_or_else(|| {
             Misuse::new("the judge compares an answer with a reference, and the report has none")
                 .help("take a judge that grades by criteria, or one that says which of two answers is better")
@@ -47,7 +47,7 @@ impl StoredPairs {
         // The planted answers have tested the judge of that run, not the present judge.
         section.basis.planted = None;
         section.basis.base_anew = None;
-        section.basis.max_errors = settings.max_errors;
+        section.basis.max_errors = settings.keys.max_errors;
         Ok(Self { section, judge })
     }
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -61,11 +60,10 @@ impl PartialEq for ItemComparisons {
 
 impl Serialize for ItemComparisons {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, comparison) in &self.0 {
-            map.serialize_entry(name, comparison.written())?;
-        }
-        map.end()
+        serializer.collect_map(
+            self.named()
+                .map(|(name, comparison)| (name, comparison.written())),
+        )
     }
 }
 

@@ -8,7 +8,6 @@ use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, MapAccess, Visitor};
-use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -157,11 +156,7 @@ impl PartialEq for Sections {
 
 impl Serialize for Sections {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.by_name.len()))?;
-        for (name, section) in self.iter() {
-            map.serialize_entry(name, section.written())?;
-        }
-        map.end()
+        serializer.collect_map(self.iter().map(|(name, section)| (name, section.written())))
     }
 }
 

@@ -191,8 +191,6 @@ pub enum Event<'a> {
     },
     /// A task is over.
     Finished {
-        /// The task.
-        task: &'a Task,
         /// The outcome of the task.
         outcome: &'a Outcome,
     },

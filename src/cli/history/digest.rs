@@ -9,7 +9,6 @@ use crate::check::SummaryRequest;
 use crate::cli::again::Again;
 use crate::registry::Registry;
 use crate::trend::{Summary, article, short};
-use kelvin_base::calendar;
 use kelvin_base::exit::Exit;
 use kelvin_page::{html, markdown};
 
@@ -69,16 +68,10 @@ impl DigestFormat {
 /// Runs `kelvin history digest`; it does not fail because of a finding.
 pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit> {
     let summary = check::summary(&SummaryRequest {
-        registry,
-        config: args.config.clone(),
+        runs: super::asked(registry, &args.config, &args.metrics, &args.name),
         since: args.since.clone(),
         until: args.until.clone(),
-        metrics: args.metrics.clone(),
-        name: args.name.clone(),
         traces: args.traces.clone(),
-        login: crate::cli::doctor::login(),
-        // The end of a period is exclusive, and a run that began in this second has to count.
-        now: calendar::now() + 1,
     })?;
     let text = rendered(&summary, args.format)?;
     let file = args.out.as_ref().map(|out| match is_folder(out) {

@@ -164,6 +164,24 @@ fn listed(args: &ListArgs) -> anyhow::Result<String> {
     })
 }
 
+/// The stored runs that a command asks for.
+fn asked(
+    registry: Registry,
+    config: &Path,
+    metrics: &[String],
+    name: &Option<String>,
+) -> RunsRequest {
+    RunsRequest {
+        registry,
+        config: config.to_path_buf(),
+        metrics: metrics.to_vec(),
+        name: name.clone(),
+        login: super::doctor::login(),
+        // The end of a period is exclusive, and a run that began in this second has to count.
+        now: calendar::now() + 1,
+    }
+}
+
 /// The page of all stored runs, with plots.
 fn page(args: ListArgs, registry: Registry) -> anyhow::Result<String> {
     if args.all || args.last.is_some() {
@@ -171,14 +189,7 @@ fn page(args: ListArgs, registry: Registry) -> anyhow::Result<String> {
             .help("leave them out; `--metric ID` shows a further metric")
             .into());
     }
-    let article = check::runs(&RunsRequest {
-        registry,
-        config: args.config,
-        metrics: args.metrics,
-        name: args.name,
-        login: super::doctor::login(),
-        now: calendar::now() + 1,
-    })?;
+    let article = check::runs(&asked(registry, &args.config, &args.metrics, &args.name))?;
     if args.format == ListFormat::Markdown {
         return Ok(markdown::render_article(&article));
     }

@@ -13,7 +13,6 @@ use crate::cli::again::Again;
 use crate::cli::names::Names;
 use crate::registry::Registry;
 use crate::trend::{Compared, RegressionRow, RegressionStanding, fell};
-use kelvin_base::calendar;
 use kelvin_base::exit::Exit;
 use kelvin_page::{counted, safe};
 
@@ -50,15 +49,10 @@ pub(super) struct RegressionArgs {
 /// Runs `kelvin history regression`.
 pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<Exit> {
     let compared = check::regression(&RegressionRequest {
-        registry,
-        config: args.config.clone(),
+        runs: super::asked(registry, &args.config, &args.metrics, &args.name),
         traces: args.traces.clone(),
         against: args.against.clone(),
-        metrics: args.metrics.clone(),
-        name: args.name.clone(),
         live_runs: args.live_runs.get(),
-        login: crate::cli::doctor::login(),
-        now: calendar::now() + 1,
     })?;
     crate::cli::say(&match args.format {
         TextOrJson::Json => serde_json::to_string_pretty(&compared)? + "\n",

@@ -168,8 +168,6 @@ pub struct Look {
     pub judged: Vec<usize>,
     /// The indices of the cases that moved or varied, or of all cases if a case has too few cells.
     pub unstable: Vec<usize>,
-    /// The indices of the cases that the base measured but the head did not.
-    pub lost: Vec<usize>,
     /// The standard error of the drop; infinite if there is only one case and one run, from which no conclusion is
     /// possible.
     pub error: f64,
@@ -295,7 +293,6 @@ pub fn look(cases: &[PairedCase], question: &LookSettings) -> Result<Look, Unmea
             .filter(|case| few || case.is_unstable())
             .map(Paired::place)
             .collect(),
-        lost,
         error: spread.standard(),
         freedom: spread.freedom(),
         rests_on_single_bases: spread.rests_on_single_bases(),

@@ -23,9 +23,10 @@ pub mod page;
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// One run of `kelvin check`.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(title = "kelvin report")]
-pub struct Report {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(bound(deserialize = "S: Deserialize<'de>"))]
+#[schemars(rename = "Report", title = "kelvin report")]
+pub struct Report<S = Sections> {
     /// The version of this format.
     pub schema_version: u32,
     /// The program that wrote the report.
@@ -33,7 +34,7 @@ pub struct Report {
     /// How and on what the pipeline was run.
     pub run: Run,
     /// The section that each probe of the run has stored, by the name of the probe.
-    pub probes: Sections,
+    pub probes: S,
     /// Every figure, by id.
     pub metrics: BTreeMap<String, Metric>,
     /// Every cap, skip and warning that is not about one item.
@@ -42,15 +43,7 @@ pub struct Report {
 
 /// A stored report. Its sections have no meaning until the kinds of probes have read them, so it cannot be used as a
 /// [`Report`]. `T` contains the text of a section, as in [`StoredSections`].
-#[derive(Debug, Deserialize)]
-pub struct StoredReport<T = Box<RawValue>> {
-    schema_version: u32,
-    tool: Tool,
-    run: Run,
-    probes: StoredSections<T>,
-    metrics: BTreeMap<String, Metric>,
-    notices: Vec<Notice>,
-}
+pub type StoredReport<T = Box<RawValue>> = Report<StoredSections<T>>;
 
 impl<T: Borrow<RawValue>> StoredReport<T> {
     /// The report, after these kinds have read their sections.

@@ -146,10 +146,7 @@ impl<'a> Runner<'a> {
                 return Ok(None);
             };
             self.tally.finished(&outcome);
-            self.emit(&Event::Finished {
-                task,
-                outcome: &outcome,
-            });
+            self.emit(&Event::Finished { outcome: &outcome });
             outcome.result = outcome.result.map(|value| self.settings.reader.held(value));
             Ok(Some(outcome))
         })?;

@@ -8,7 +8,7 @@ use kelvin_base::draw::Draw;
 use kelvin_base::stats;
 
 /// A figure of a trial: a value with its interval, or the reason why there is none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialFigure {
     /// Unrounded.
     pub value: Option<f64>,
@@ -27,11 +27,8 @@ impl TrialFigure {
     /// A figure that could not be measured, with the reason.
     pub(super) fn unmeasured(reason: impl Into<String>) -> Self {
         Self {
-            value: None,
-            interval: None,
-            n: 0,
-            prompts: 0,
             note: Some(reason.into()),
+            ..Self::default()
         }
     }
 
