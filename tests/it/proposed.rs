@@ -108,6 +108,7 @@ fn of_several_labels_that_of_the_decision_is_taken_and_the_others_are_named() {
     let said = project.kelvin(&["init", "--yes"]).expect(1);
     insta::assert_snapshot!(lines_with(&said.stdout, &["label", "right answer"]), @r"
     `category` is the label of a case: the pipeline is not given it, and its decisions are held against it
+    the decision is `department`, which has what the case is labelled with (`--decision-field` names another)
     `expected_department` is the label and not `category`, since its name is that of the decision `department`
     `true_urgency` may have a right answer too, and the pipeline is given it: leave it out of the records, or let `records: {expected: ...}` name it in place of the other
     ");
@@ -314,7 +315,7 @@ fn a_function_that_only_its_framework_can_call_is_not_proposed() {
         ("tickets.jsonl", &tickets(&["label"])),
     ]);
     let said = project.kelvin(&["init", "--yes"]).expect(1);
-    insta::assert_snapshot!(lines_with(&said.stderr, &["help"]), @"  help: add `--run 'python3 pipeline.py {input} {output}'`, with what fits your pipeline; `service:decide`, `service:triage` are routes of a service, or take objects that only their program makes: name the address of the running service, or a function that takes a text");
+    insta::assert_snapshot!(lines_with(&said.stderr, &["help"]), @"  help: add `--run 'python3 pipeline.py {input} {output}'`, with what fits your pipeline; `service:decide`, `service:triage` are routes of a service, or take objects that only their program makes: name the address of the running service, or a function that takes a text; scores that a script of yours writes need no pipeline: docs/evaluators.md");
     let plain = "from typing import Annotated, Optional, TypedDict\n\nclass AskBody:\n    pass\n\nclass Ticket(TypedDict):\n    text: str\n\n\
                  def decide(\n    record: Annotated[Ticket, dict(a=1)],\n    body: Optional[AskBody] = None,\n):\n    \
                  return {\"decision\": \"Billing\"}\n";
@@ -482,7 +483,7 @@ fn a_function_that_needs_what_no_record_has_is_not_run() {
     let records: String = (0..6).map(record).collect();
     let (_remote, project) = fresh(&[("app.py", lacks), ("cases.jsonl", &records)]);
     let said = project.kelvin(&["init", "--yes"]).expect(1);
-    insta::assert_snapshot!(lines_with(&said.stderr, &["model"]), @"  help: add `--run 'python3 pipeline.py {input} {output}'`, with what fits your pipeline; `app:decide` needs `model`, which is no field of the records: give it a default, or name a function that needs fields alone");
+    insta::assert_snapshot!(lines_with(&said.stderr, &["model"]), @"  help: add `--run 'python3 pipeline.py {input} {output}'`, with what fits your pipeline; `app:decide` needs `model`, which is no field of the records: give it a default, or name a function that needs fields alone; scores that a script of yours writes need no pipeline: docs/evaluators.md");
     assert!(
         !said.stdout.contains("running the pipeline"),
         "{}",

@@ -14,6 +14,7 @@ mod presets;
 mod promptfoo;
 mod proposal;
 mod pydantic_evals;
+mod record;
 mod table;
 
 use std::fmt::{self, Display};
@@ -158,8 +159,12 @@ pub fn read(path: &Path, format: Option<Format>, columns: &Columns) -> Result<Re
         let mut help = format!("name it with `format:`, one of {}", known.join(", "));
         // A missing file has no format either, but the error should say that it is missing.
         json::open(path)?;
-        if let Some(lines) = proposal::of_file(path) {
-            help = format!("{lines} would read it, if a higher score is better; else {help}");
+        if let Ok((format, rows)) = table::records(path)
+            && let Some(lines) = proposal::of_rows(&rows)
+        {
+            help = format!(
+                "`format: {format}`, {lines} would read it, if a higher score is better; else {help}"
+            );
         }
         return Err(ReadError::new(path, "", "its format is not plain", &help));
     };

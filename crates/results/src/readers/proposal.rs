@@ -2,11 +2,10 @@
 //! decides whether it is right: which way a score is better, no file says.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::Value;
 
-use super::table::{Cell, Record, Score, records};
+use super::record::{Cell, Record, Score};
 
 /// Names for the case of a row, the likeliest first.
 const CASES: [&str; 9] = [
@@ -61,13 +60,6 @@ const NO_SCORES: [&str; 16] = [
     "version",
 ];
 
-/// The lines for a file without a format that is plain; none if it is no table with a case and a score.
-pub(super) fn of_file(file: &Path) -> Option<String> {
-    let (format, rows) = records(file).ok()?;
-    let lines = of_rows(&rows)?;
-    Some(format!("`format: {format}`, {lines}"))
-}
-
 /// The lines for a table: which column is what, and which columns are scores. None if no column can be the case, or none
 /// a score.
 pub(super) fn of_rows(rows: &[Record]) -> Option<String> {
@@ -106,7 +98,7 @@ pub(super) fn of_rows(rows: &[Record]) -> Option<String> {
 /// out.
 fn columns(row: &Record) -> Vec<String> {
     let mut names = Vec::new();
-    for (name, cell) in row.cells() {
+    for (name, cell) in &row.cells {
         match cell {
             Cell::Json(Value::Object(inner)) => {
                 names.extend(inner.keys().map(|key| format!("{name}.{key}")));

@@ -1,6 +1,6 @@
 //! Reads tables: CSV, JSON lines and lists of JSON objects, with declared columns or those of a library.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -12,6 +12,7 @@ use super::json::{self, Walk};
 use super::node::Node;
 use super::presets::Preset;
 use super::proposal;
+use super::record::{Cell, Record, Score};
 use super::{ReadError, cut};
 use crate::{Columns, EmptyScore, MetricColumn, MetricKind, Results, Row};
 
@@ -217,147 +218,6 @@ fn list_within(
             "the file is one object without a list of objects; it has {}",
             keys.join(", ")
         )),
-    }
-}
-
-/// One field of a record.
-pub(super) enum Cell {
-    Empty,
-    Number(f64),
-    Flag(bool),
-    Text(String),
-    Json(Value),
-}
-
-impl Cell {
-    fn of_text(text: &str) -> Self {
-        if text.trim().is_empty() {
-            return Self::Empty;
-        }
-        Self::Text(text.to_owned())
-    }
-
-    fn of(node: &Node<'_>) -> Self {
-        match node.value() {
-            Value::Null => Self::Empty,
-            Value::Bool(flag) => Self::Flag(*flag),
-            Value::Number(number) => number.as_f64().map_or(Self::Empty, Self::Number),
-            Value::String(text) => Self::of_text(text),
-            other => Self::Json(other.clone()),
-        }
-    }
-
-    /// The cell as text; none if it is empty.
-    fn text(&self) -> Option<String> {
-        Some(match self {
-            Self::Empty => return None,
-            Self::Number(number) => number.to_string(),
-            Self::Flag(flag) => flag.to_string(),
-            Self::Text(text) => text.clone(),
-            Self::Json(value) => Node::new(Path::new(""), "", value).canonical(),
-        })
-    }
-
-    fn score(&self) -> Score {
-        let text = match self {
-            Self::Empty => return Score::Empty,
-            Self::Number(number) => return Score::Number(*number),
-            Self::Flag(flag) => return Score::Flag(*flag),
-            Self::Json(_) => return Score::Text,
-            Self::Text(text) => text.trim(),
-        };
-        match text {
-            _ if is_nothing(text) => return Score::Empty,
-            "True" | "true" | "TRUE" | "yes" | "Yes" | "YES" => return Score::Flag(true),
-            "False" | "false" | "FALSE" | "no" | "No" | "NO" => return Score::Flag(false),
-            _ => {}
-        }
-        let is_written_out = text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
-        match text.parse::<f64>() {
-            Ok(number) if is_written_out && number.is_finite() => Score::Number(number),
-            _ => Score::Text,
-        }
-    }
-}
-
-/// The meaning of a cell as a score.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Score {
-    Empty,
-    Number(f64),
-    Flag(bool),
-    Text,
-}
-
-/// Whether a text stands for a missing score or a missing error: the words that Python, pandas and JavaScript write for
-/// that, and values that are not numbers. As the name of a case or a part of its input, such a text is not special.
-fn is_nothing(text: &str) -> bool {
-    let text = text.trim();
-    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let words = [
-        "",
-        "nan",
-        "na",
-        "n/a",
-        "<na>",
-        "none",
-        "null",
-        "nat",
-        "inf",
-        "infinity",
-        "undefined",
-    ];
-    words.iter().any(|word| text.eq_ignore_ascii_case(word))
-}
-
-/// A row, whose columns have no meaning yet.
-pub(super) struct Record {
-    place: String,
-    cells: BTreeMap<String, Cell>,
-}
-
-impl Record {
-    fn cell(&self, column: &str) -> Option<&Cell> {
-        self.cells.get(column)
-    }
-
-    /// The fields with their names.
-    pub(super) fn cells(&self) -> impl Iterator<Item = (&String, &Cell)> {
-        self.cells.iter()
-    }
-
-    /// The text of a column, which may also be a field inside an object, e.g. `inputs.question`.
-    pub(super) fn text(&self, column: &str) -> Option<String> {
-        self.find(column, Cell::text)
-    }
-
-    /// The error message in a column of errors.
-    fn error(&self, column: &str) -> Option<String> {
-        self.text(column).filter(|text| !is_nothing(text))
-    }
-
-    pub(super) fn score(&self, column: &str) -> Score {
-        self.find(column, |cell| Some(cell.score()))
-            .unwrap_or(Score::Empty)
-    }
-
-    fn find<T>(&self, column: &str, take: impl Fn(&Cell) -> Option<T>) -> Option<T> {
-        if let Some(cell) = self.cell(column) {
-            return take(cell);
-        }
-        let (first, rest) = column.split_once('.')?;
-        let Cell::Json(value) = self.cell(first)? else {
-            return None;
-        };
-        let mut value = value;
-        for key in rest.split('.') {
-            value = value.get(key)?;
-        }
-        take(&Cell::of(&Node::new(Path::new(""), "", value)))
-    }
-
-    fn has(&self, column: &str) -> bool {
-        self.find(column, |_| Some(())).is_some()
     }
 }
 
