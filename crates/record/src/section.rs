@@ -209,12 +209,12 @@ impl dyn AnySection {
         (self as &dyn Any).downcast_ref()
     }
 
-    /// Like [`as_kind`](Self::as_kind), where it is certain that the section is one of the kind.
+    /// Like `as_kind`, where it is certain that the section is one of the kind.
     pub fn own<S: AnySection>(&self) -> &S {
         self.as_kind().expect("a kind is given sections of its own")
     }
 
-    /// Like [`own`](Self::own), by value.
+    /// Like `own`, by value.
     pub fn into_own<S: AnySection>(self: Box<Self>) -> Box<S> {
         (self as Box<dyn Any>)
             .downcast()
