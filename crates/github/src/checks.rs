@@ -42,8 +42,8 @@ pub struct Remark {
 }
 
 impl Client {
-    /// Creates a check run that is in progress. The request is sent only once: after an error that [is
-    /// unsure](Error::is_unsure) the check run may exist, see [`Self::check_run_of`].
+    /// Creates a check run that is in progress. The request is sent only once: after an error that is
+    /// unsure the check run may exist, which `check_run_of` finds out.
     ///
     /// # Errors
     ///

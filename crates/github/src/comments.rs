@@ -87,7 +87,7 @@ impl Client {
         self.pages(Surface::Comment, &path, first, |page: Vec<Comment>| page)
     }
 
-    /// Writes a new comment. The request is sent only once: after an error that [is unsure](Error::is_unsure) the
+    /// Writes a new comment. The request is sent only once: after an error that is unsure the
     /// comment may exist.
     ///
     /// # Errors

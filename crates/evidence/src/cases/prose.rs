@@ -13,7 +13,7 @@ pub(crate) const MASK: char = '\u{1}';
 #[derive(Clone, Debug)]
 pub struct MaskedText {
     /// As long as the text. Prose and its line breaks are unchanged; white space and quote markers that indent a
-    /// continued line become spaces; every other byte becomes [`MASK`].
+    /// continued line become spaces; every other byte becomes a byte that no text has.
     pub masked: String,
     /// The blocks that contain prose, in order.
     pub blocks: Vec<ProseBlock>,

@@ -1,6 +1,6 @@
 //! Perturbations: rewrites of a case after which the decision should either stay the same or change.
 //!
-//! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`Planner`] names them, leaves out
+//! Each kind is one file with one entry in [`ALL`]. A kind proposes drafts; [`Planner`] names them, leaves out
 //! drafts without any effect on the text, and records the changes of each one.
 
 mod bullet_reformat;

@@ -10,7 +10,7 @@ use std::path::Path;
 /// The lists from which perturbations choose words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// Neutral sections for `pad_length`; at least [`LEAST_FILLER`].
+    /// Neutral sections for `pad_length`; at least four.
     pub filler: Vec<NeutralSection>,
     /// Pairs of opposite comparators, e.g. ("at least", "at most").
     pub comparators: Vec<(String, String)>,

@@ -64,7 +64,7 @@ impl Scorer for Set {
     }
 }
 
-/// Whether a decision is a list that this scorer compares and [`super::exact`] does not.
+/// Whether a decision is a list that this scorer compares and `exact` does not.
 pub fn is_list_of_scalars(decision: &Value) -> bool {
     decision.is_array() && Set.accepts(decision).is_ok()
 }
