@@ -19,8 +19,8 @@ pub struct AlignedReports {
     pub comparisons: ItemComparisons,
 }
 
-/// Gives the items of the base that the head has under other ids the ids of the head, and returns the ids that they had,
-/// by those that they have now. A run of some items does not tell which ones are there, so nothing is renamed by it.
+/// Renames the items of the base that have another id on the head, and returns their old ids by the new ones. Nothing is
+/// renamed if one side has run only some of the items, since it does not know the others.
 pub fn with_ids_of_the_head(base: &mut Report, head: &Report) -> BTreeMap<String, String> {
     let is_whole = |report: &Report| report.run.only.is_empty() && report.run.shard.is_none();
     if !is_whole(base) || !is_whole(head) {

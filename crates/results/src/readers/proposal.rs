@@ -1,5 +1,5 @@
-//! What a suite would have to say for a table to be read, found by the names and the values of its columns. A person
-//! decides whether it is right: which way a score is better, no file says.
+//! Proposes the lines of a suite that would read a table, by the names and the values of its columns. A person decides
+//! whether they are right, because a file does not say whether a higher score is better.
 
 use std::collections::BTreeSet;
 

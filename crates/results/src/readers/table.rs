@@ -503,7 +503,7 @@ impl Table<'_> {
             error: one(&columns.error, |preset| preset.error)?,
             ..Layout::default()
         };
-        // What a library writes is known.
+        // The columns of a library are known already, so nothing is proposed for them.
         let own = || (proposal::of_rows(&self.records)).filter(|_| preset.is_none());
         let proposed = |help: String| match own() {
             Some(lines) => format!("{help}; {lines} would read it, if a higher score is better"),

@@ -117,8 +117,9 @@ pub(super) fn take(out: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// Makes git skip a new output folder: a report in a commit differs after the next run, so that no report would be one of
-/// a commit. A file that is there already, or that somebody removes later, stays so.
+/// Makes git skip a new output folder. If somebody committed a report, the next run would change a file that git knows,
+/// and no later report would be that of a commit. A `.gitignore` that is there already is kept, and one that somebody
+/// removes is not written again.
 fn hide(out: &Path) -> io::Result<()> {
     match File::create_new(out.join(".gitignore")) {
         Ok(mut file) => file.write_all(b"*\n"),
