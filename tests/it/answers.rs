@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::project::{HAS, Project, Said, step};
-use crate::repository::{bare, commit, git};
+use crate::repository::{bare, commit, git, publish};
 
 /// A classifier of tickets: everything with `crash` in it is a bug. The words that it answers are the parameters.
 fn classifier(bug: &str, feature: &str) -> String {
@@ -560,13 +560,7 @@ fn graded(texts: &str) -> (tempfile::TempDir, Project) {
         ),
     );
     project.write(".gitignore", "/kelvin/\n/.kelvin/\n");
-    git(
-        project.root(),
-        &["init", "--quiet", "--initial-branch=main"],
-    );
-    git(project.root(), &["remote", "add", "origin", &url]);
-    commit(&project, "base");
-    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    publish(&project, &url);
     project.check();
     project.kelvin(&["baseline", "save"]).expect(0);
     (remote, project)
@@ -629,13 +623,7 @@ fn what_a_failed_call_has_printed_and_what_a_check_warns_of_are_no_more_kept() {
          It is looked at, check: {type: custom, script: look.py}}\n",
     );
     project.write(".gitignore", "/kelvin/\n/.kelvin/\n");
-    git(
-        project.root(),
-        &["init", "--quiet", "--initial-branch=main"],
-    );
-    git(project.root(), &["remote", "add", "origin", &url]);
-    commit(&project, "base");
-    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    publish(&project, &url);
     project.check();
     let own = project.read("kelvin/report.json");
     for words in ["wordy answer", "wordy log", "wordy warning"] {

@@ -38,6 +38,12 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
 pub(crate) fn pushed(remote: &str, script: &str) -> Project {
     let project = Project::new(script);
     project.write(".gitignore", "/kelvin/\n/calls\n");
+    publish(&project, remote);
+    project
+}
+
+/// Makes a repository of a project, with one commit that is pushed to the branch `main` of a remote.
+pub(crate) fn publish(project: &Project, remote: &str) {
     git(
         project.root(),
         &["init", "--quiet", "--initial-branch=main"],
@@ -47,9 +53,8 @@ pub(crate) fn pushed(remote: &str, script: &str) -> Project {
         let key = format!("http.{remote}.extraheader");
         git(project.root(), &["config", &key, &Server::header()]);
     }
-    commit(&project, "base");
+    commit(project, "base");
     git(project.root(), &["push", "--quiet", "origin", "main"]);
-    project
 }
 
 /// Commits everything and returns the commit.

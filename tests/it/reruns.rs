@@ -2,7 +2,7 @@ use kelvin_fixtures::text::{lines_with, redacted};
 use serde_json::json;
 
 use crate::project::{CONSTANT, GROUNDED, Project, beside, rules};
-use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
+use crate::repository::{bare, branch, commit, git, publish, pushed, save, verdict};
 
 /// The grounded pipeline, but the second call for the unperturbed text of three of the four cases
 /// gives another answer: the first call of the gate after that of the base.
@@ -240,13 +240,7 @@ fn re_runs_that_end_by_default_are_not_said_to_have_spent_a_budget() {
         project.write("pipeline.sh", "echo done\n");
         let (_remote, url) = bare();
         project.write(".gitignore", "/kelvin/\n/calls\n");
-        git(
-            project.root(),
-            &["init", "--quiet", "--initial-branch=main"],
-        );
-        git(project.root(), &["remote", "add", "origin", &url]);
-        commit(&project, "base");
-        git(project.root(), &["push", "--quiet", "origin", "main"]);
+        publish(&project, &url);
         save(&project);
         // It is done in every third run.
         let script = "echo x >> \"$KELVIN_ROOT/calls\"\n[ $(($(wc -l < \"$KELVIN_ROOT/calls\") % 3)) -eq 0 ] && echo done || echo never\n";

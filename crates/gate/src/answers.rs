@@ -10,7 +10,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::changes::CaseChange;
-use super::differences::is_zero;
 use super::governing::{OtherAnswer, OwnAnswers};
 use super::sentence;
 use super::unscored;
@@ -74,7 +73,7 @@ pub struct ChangedAnswers {
     /// How many items got exactly the expected answer on the base, get another one on the head, and have lost in no
     /// metric. Counted only where a program of the user scores the answers, and nearly all of the base are exactly the
     /// expected ones.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "kelvin_base::is_default")]
     pub unscored: usize,
     /// The items with another answer: first the item that lost most in a metric, the others in the order of their
     /// names.

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::Report;
 use kelvin_base::digest::Digest;
-pub(super) use kelvin_base::is_default as is_zero;
 use kelvin_page::{and_more, counted};
 use kelvin_record::{
     AnySection, ComparedSide, Ending, Nouns, SectionFingerprint, SectionKind, SettingDiffers,

@@ -54,7 +54,7 @@ fn is_list(look: Option<&Look>, said: &Request) -> bool {
 /// The one field of the output whose value is the label of the case.
 fn labelled(output: &Map<String, Value>, label: Option<&str>) -> Option<String> {
     let label = Label::of(label?);
-    let choice = Choice::read(&json!("set")).ok()?;
+    let choice = Choice::read(&json!("set")).expect("it is a scorer");
     let set = judge::chosen_scorer(&choice);
     let fields = Fields::of(output, &|value| set.accepts(value));
     let is_label = |field: &&Field<'_>| label.agreement(field.value, &*set) == Some(1.0);

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::{GOOD, configure, project};
 use crate::project::Project;
-use crate::repository::{bare, commit, git, save, verdict};
+use crate::repository::{bare, commit, git, publish, save, verdict};
 
 /// A repository whose base is saved.
 pub(super) fn saved(url: &str, project: &Project) {
@@ -99,13 +99,7 @@ fn without_a_report_of_the_base_the_gate_says_so() {
     let (_remote, url) = bare();
     let project = project(2);
     project.write(".gitignore", "/kelvin/\n/.kelvin/\n");
-    git(
-        project.root(),
-        &["init", "--quiet", "--initial-branch=main"],
-    );
-    git(project.root(), &["remote", "add", "origin", &url]);
-    commit(&project, "base");
-    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    publish(&project, &url);
     let said = project.kelvin(&["gate"]);
     assert_eq!(verdict(&project, &said)["verdict"], json!("no_baseline"));
     configure(&project, "baseline: {require: true}\n");
