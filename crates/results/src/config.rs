@@ -154,12 +154,15 @@ pub struct MetricKeys {
     pub range: Option<[f64; 2]>,
 }
 
+/// How many seconds a suite may take, if its configuration does not say it.
+pub const HOUR: u32 = 3_600;
+
 const fn a_tenth() -> f64 {
     0.1
 }
 
 const fn an_hour() -> u32 {
-    3_600
+    HOUR
 }
 
 /// The settings in their checked form.
@@ -297,8 +300,8 @@ impl Configure for ResultsKind {
     }
 }
 
-/// Whether a command loads the plugin for pytest.
-fn loads_the_plugin(command: &str) -> bool {
+/// Whether a command loads the plugin for pytest, which is told where to write.
+pub fn loads_the_plugin(command: &str) -> bool {
     let is_of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
     let mut found = command.match_indices(PLUGIN);
     found.any(|(at, name)| !command[at + name.len()..].starts_with(is_of_a_name))

@@ -52,6 +52,13 @@ pub(super) fn states(pattern: Option<&str>, root: &Path) -> BTreeMap<PathBuf, Fi
     paths.filter_map(state).collect()
 }
 
+/// The file that was written last of those that match the `file` of a suite.
+pub fn last_written(pattern: &str, root: &Path) -> Option<PathBuf> {
+    let states = states(Some(pattern), root).into_iter();
+    let last = states.max_by_key(|(_, state)| state.time);
+    last.map(|(path, _)| path)
+}
+
 /// The state of the file that an earlier step has made, as a text that differs if the file does.
 pub(super) fn state_of_file(pattern: Option<&str>, root: &Path) -> String {
     let states = states(pattern, root).into_iter();

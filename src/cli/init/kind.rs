@@ -20,9 +20,11 @@ pub(super) enum PipelineKind {
     Answers,
     /// It acts: what it leaves behind is checked.
     Acts,
+    /// It is scored already: an evaluator writes a file with the scores.
+    Scores,
 }
 
-use PipelineKind::{Acts, Answers, Decides, Searches};
+use PipelineKind::{Acts, Answers, Decides, Scores, Searches};
 
 impl PipelineKind {
     /// The kind as a choice in a question.
@@ -32,6 +34,7 @@ impl PipelineKind {
             Searches => "It searches: documents or passages for a question",
             Answers => "It answers in prose: a summary, a reply",
             Acts => "It acts: what an agent leaves behind is checked",
+            Scores => "It is scored already: a script of yours writes the scores into a file",
         }
     }
 
@@ -59,6 +62,8 @@ impl PipelineKind {
                 "run",
             ],
             Acts => &["run", "act", "agent", "solve", "handle"],
+            // An evaluator is a command.
+            Scores => &[],
         }
     }
 }
