@@ -55,7 +55,7 @@ pub struct SuiteSettings {
     #[schemars(length(min = 1))]
     pub run: Option<String>,
     /// The file that the evaluator writes, if `run` has no `{output}`, or that an earlier step of the job has written,
-    /// if there is no `run`. Its last part may have one `*`: then the one new file that fits is read.
+    /// if there is no `run`. It may have one `*`, which stands for no `/`: then the one new file that fits is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub file: Option<String>,
@@ -346,11 +346,10 @@ fn of_commands(suite: &Node) -> Vec<Problem> {
         }
     }
     if let Some((file, at)) = file {
-        let (folder, last) = file.rsplit_once('/').unwrap_or(("", file));
-        if folder.contains('*') || last.matches('*').count() > 1 {
-            let what = "`file` may have one `*`, in its last part";
-            let help = "write e.g. `logs/*.eval`; where each run has a folder of its own, let `run` copy the file to \
-                        `{output}`, and leave `file` out";
+        if file.matches('*').count() > 1 {
+            let what = "`file` may have one `*`";
+            let help = "write e.g. `logs/*.eval` or `runs/*/results.json`; where more of it differs from run to run, let \
+                        `run` copy the file to `{output}`, and leave `file` out";
             found.push(Problem::new(at.clone(), what).help(help));
         }
     }

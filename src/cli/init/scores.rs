@@ -283,7 +283,8 @@ fn newly_written(
             .help(
                 "let it write a row for each case into a file: CSV or JSON, with the name of the case and its scores; a mean \
                  that is printed says nothing of a case. If it takes the path as an argument, put `{output}` there; if it \
-                 writes further away, name the file with `--scores FILE`",
+                 prints the rows, end the command with `> {output}`; if it writes further away, name the file with \
+                 `--scores FILE`",
             )
             .into()),
         _ => {
@@ -307,39 +308,55 @@ fn below(root: &Path, message: &str) -> String {
     message.replace(&format!("{}/", root.display()), "")
 }
 
-/// The line of `.gitignore` for a file of results, with the `*` of its pattern, so that it covers those of later runs.
+/// The line of `.gitignore` for a file that a run has left, with the `*` of the pattern of its results, so that it covers
+/// those of later runs. Where the `*` stands for a folder, the whole folder is covered.
 fn covering(line: &str, pattern: &str) -> String {
-    let name = pattern.rsplit('/').next().unwrap_or(pattern);
-    let (folder, file) = line.rsplit_once('/').unwrap_or(("", line));
-    let fits = |(begin, end): (&str, &str)| file.starts_with(begin) && file.ends_with(end);
-    match name.split_once('*').is_some_and(fits) {
-        true => format!("{folder}/{name}"),
+    let Some((before, after)) = pattern.split_once('*') else {
+        return line.to_owned();
+    };
+    // The lines are relative to the top of the repository, and the pattern to the folder of the configuration.
+    let Some((head, tail)) = line.split_once(&format!("/{before}")) else {
+        return line.to_owned();
+    };
+    let (part, is_folder) = match after.split_once('/') {
+        Some((part, _)) => (part, true),
+        None => (after, false),
+    };
+    let found = match is_folder {
+        true => tail.split_once('/').map(|(name, _)| name),
+        false => Some(tail).filter(|name| !name.contains('/')),
+    };
+    match found.is_some_and(|name| name.ends_with(part)) {
+        true => format!("{head}/{before}*{part}{}", if is_folder { "/" } else { "" }),
         false => line.to_owned(),
     }
 }
 
-/// The path with a `*` in place of a time in the name of the file, which is another one in every run.
+/// The path with a `*` in place of a time in one of its parts, which is another one in every run.
 fn without_time(path: &str) -> String {
-    let (folder, name) = path
-        .rsplit_once('/')
-        .map_or(("", path), |(folder, name)| (folder, name));
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let digits: Vec<usize> = stem
-        .char_indices()
-        .filter(|(_, sign)| sign.is_ascii_digit())
-        .map(|(place, _)| place)
-        .collect();
-    let (Some(first), Some(last)) = (digits.first(), digits.last()) else {
-        return path.to_owned();
+    let mut has_star = false;
+    let parts = path.split('/').map(|part| match time_in(part) {
+        Some((first, last)) if !has_star => {
+            has_star = true;
+            format!("{}*{}", &part[..first], &part[last + 1..])
+        }
+        _ => part.to_owned(),
+    });
+    let parts: Vec<String> = parts.collect();
+    parts.join("/")
+}
+
+/// The first and the last digit of a part of a path that has so many that they may be a time.
+fn time_in(part: &str) -> Option<(usize, usize)> {
+    let digits = || {
+        part.char_indices()
+            .filter(|(_, sign)| sign.is_ascii_digit())
     };
-    if digits.len() < DIGITS {
-        return path.to_owned();
-    }
-    let name = format!("{}*{}", &name[..*first], &name[last + 1..]);
-    match folder {
-        "" => name,
-        folder => format!("{folder}/{name}"),
-    }
+    let is_time = digits().count() >= DIGITS;
+    let places = digits().next().zip(digits().last());
+    places
+        .filter(|_| is_time)
+        .map(|((first, _), (last, _))| (first, last))
 }
 
 /// The commands by which a project may start an evaluator of its own: a script with such a name, a rule of `make` or
@@ -456,10 +473,13 @@ mod tests {
             ("20261130_final.json", "*_final.json"),
             ("results-v2.csv", "results-v2.csv"),
             ("2026/results.csv", "2026/results.csv"),
+            ("runs/2026-11-30_113217/results.json", "runs/*/results.json"),
         ] {
             assert_eq!(without_time(path), pattern);
         }
         assert_eq!(covering("/sub/r-1.csv", "r-*.csv"), "/sub/r-*.csv");
         assert_eq!(covering("/sub/other.csv", "r-*.csv"), "/sub/other.csv");
+        let of_a_folder = covering("/sub/runs/2026-11-30/config.json", "runs/*/results.json");
+        assert_eq!(of_a_folder, "/sub/runs/*/");
     }
 }

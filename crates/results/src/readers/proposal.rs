@@ -31,7 +31,7 @@ const EXPECTED: [&str; 7] = [
     "reference",
     "ground_truth",
 ];
-const ANSWERS: [&str; 8] = [
+const ANSWERS: [&str; 11] = [
     "answer",
     "output",
     "response",
@@ -40,6 +40,10 @@ const ANSWERS: [&str; 8] = [
     "actual",
     "got",
     "result",
+    // Where the answer is a field of an object.
+    "output.text",
+    "output.answer",
+    "response.content",
 ];
 
 /// Words in the names of columns whose numbers are no score of an answer.

@@ -699,6 +699,16 @@ mod refused {
         let error =
             read_bytes("r.csv", csv.as_bytes(), None, &Columns::default()).expect_err("refused");
         insta::assert_snapshot!(error.0, @"`r.csv`: nothing names the case of a row; say with `columns: {case: NAME}` or `columns: {input: [NAME]}` which column it is, of `case`, `error`, `hallucination_rate`, `rating`, `tokens`; `columns: {case: case, error: error}` and `metrics: {hallucination_rate: {better: lower, range: [0, 1]}, rating: {better: higher, range: [0, 5]}}` would read it, if each `better` is right");
+        // A verdict in words.
+        let csv = "case,verdict\na,PASS\nb,fail\n";
+        let error =
+            read_bytes("r.csv", csv.as_bytes(), None, &Columns::default()).expect_err("refused");
+        assert!(
+            error
+                .0
+                .contains("`metrics: {verdict: {better: higher, range: [0, 1]}}`"),
+            "{error}"
+        );
         // Nothing that could be a score, or no case.
         for other in [
             "id,latency\na,0.1\n",
