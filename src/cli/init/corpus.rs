@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 
 use super::governing;
 use super::governing::unit_type;
-use super::kind::{CONVERSATIONS, are_turns, is_name, is_right_answer, labels, words};
+use super::kind::{CONVERSATIONS, are_turns, is_name, is_right_answer, labels};
 use super::steps::{Steps, settings};
 use super::survey::{DataFile, Survey, field};
 use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
 use kelvin_page::{counted, safe};
-use kelvin_probe::rows::{self, RowForm};
+use kelvin_probe::rows::{self, RowForm, words};
 
 /// The role of the field with the label.
 const EXPECTED: &str = "expected";

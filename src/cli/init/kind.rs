@@ -8,6 +8,7 @@ use super::steps::Steps;
 use super::survey::{Survey, field};
 use crate::cli::again::name_of;
 use crate::cli::ask;
+use kelvin_probe::rows::words;
 
 /// What a pipeline does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -163,23 +164,6 @@ const NAME: usize = 60;
 
 /// The number of words from which an answer counts as prose.
 const PROSE: usize = 6;
-
-/// The words of the name of a field in lower case: `expected_code`, `expected-code` and `expectedCode` have the same.
-pub(super) fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut after_small = false;
-    for sign in name.chars() {
-        if !sign.is_alphanumeric() || sign.is_uppercase() && after_small {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| sign.is_alphanumeric()) {
-            word.extend(sign.to_lowercase());
-        }
-        after_small = sign.is_lowercase() || sign.is_numeric();
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
 
 /// What the name of a label says of the decision, as words: `code` of `expected_code`. None if it is not the name of a
 /// label with such a beginning or end.

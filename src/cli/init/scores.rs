@@ -9,7 +9,6 @@ use std::time::SystemTime;
 use serde_json::Value;
 
 use super::evaluators;
-use super::kind::words;
 use super::steps::Steps;
 use super::survey::is_identifier;
 use super::trial::{self, EVALUATOR, Look, OutputForm, Tried};
@@ -18,6 +17,7 @@ use kelvin_base::exit::Misuse;
 use kelvin_base::failure::Failure;
 use kelvin_gate::reproduce::quoted;
 use kelvin_page::{listed, safe};
+use kelvin_probe::rows::words;
 use kelvin_record::Direction;
 use kelvin_results::readers::{self, Proposal};
 use kelvin_run::config::Config;

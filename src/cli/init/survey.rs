@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use super::evaluators;
 use super::functions::{self, Function, Layout};
-use super::kind::{PipelineKind, words};
+use super::kind::PipelineKind;
 use crate::baseline;
-use kelvin_probe::rows;
 use kelvin_probe::rows::RowForm;
+use kelvin_probe::rows::{self, words};
 use kelvin_run::config::NamedPaths;
 use kelvin_system::git::Repository;
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Format;
 use super::record::{Cell, Record, Score};
+use kelvin_probe::rows::words;
 use kelvin_record::Direction;
 
 /// Names for the case of a row, the likeliest first.
@@ -113,13 +114,20 @@ pub struct ProposedMetric {
 /// a score.
 pub(super) fn of_rows(format: Format, rows: &[Record]) -> Option<Proposal> {
     let names: BTreeSet<String> = rows.iter().flat_map(columns).collect();
-    let plain = |name: &&str| rows.iter().all(|row| row.text(name).is_some());
-    let first = |known: &[&'static str]| known.iter().copied().find(|name| names.contains(*name));
-    let case = CASES.into_iter().find(plain);
-    let input = INPUTS.into_iter().find(plain);
-    let expected = first(&EXPECTED);
-    let answer = first(&ANSWERS);
-    let error = first(&["error"]).filter(|name| !is_score(name, rows));
+    // The first known name that a fitting column has, in the spelling of the file.
+    let first = |known: &[&str], fits: &dyn Fn(&&String) -> bool| {
+        let column = |known: &&str| {
+            let mut named = names.iter().filter(|name| words(name) == words(known));
+            named.find(fits)
+        };
+        known.iter().find_map(column).map(String::as_str)
+    };
+    let plain = |name: &&String| rows.iter().all(|row| row.text(name).is_some());
+    let case = first(&CASES, &plain);
+    let input = first(&INPUTS, &plain);
+    let expected = first(&EXPECTED, &|_| true);
+    let answer = first(&ANSWERS, &|_| true);
+    let error = first(&["error"], &|name| !is_score(name, rows));
     let used = [case, input, expected, answer, error];
     let metrics: Vec<ProposedMetric> = names
         .iter()
@@ -209,12 +217,6 @@ pub(super) fn columns(row: &Record) -> Vec<String> {
     };
     names.retain(is_plain);
     names
-}
-
-/// The words of the name of a column, in lower case.
-fn words(name: &str) -> Vec<String> {
-    let words = name.split(['_', '-', '.']);
-    words.map(str::to_ascii_lowercase).collect()
 }
 
 /// Whether a column has nothing but numbers from 0 to 1, yes or no, and empty cells.

@@ -709,6 +709,12 @@ mod refused {
                 .contains("`metrics: {verdict: {better: higher, range: [0, 1]}}`"),
             "{error}"
         );
+        // Names as JavaScript writes them.
+        let csv = "caseId,expectedOutput,isCorrect,latencyMs\na,x,1,0.5\n";
+        let error =
+            read_bytes("r.csv", csv.as_bytes(), None, &Columns::default()).expect_err("refused");
+        let lines = "`columns: {case: caseId, expected: [expectedOutput]}` and `metrics: {isCorrect: {better: higher, range: [0, 1]}}`";
+        assert!(error.0.contains(lines), "{error}");
         // Nothing that could be a score, or no case.
         for other in [
             "id,latency\na,0.1\n",
