@@ -535,6 +535,10 @@ fn what_starts_an_evaluator_is_offered_where_no_pipeline_is_found() {
     error: the evaluator has written no file of results
       help: let it write a row for each case into a file: CSV or JSON, with the name of the case and its scores; a mean that is printed says nothing of a case. If it takes the path as an argument, put `{output}` there; if it prints the rows, end the command with `> {output}`; if it writes further away, name the file with `--scores FILE`
     ");
+    insta::assert_snapshot!(init("echo pytest says 3 passed", 1), @"
+    error: the evaluator has written no file of results
+      help: `-p kelvin_action.pytest` in the command hands over what pytest finds: docs/evaluators.md#pytest
+    ");
     insta::assert_snapshot!(init("sh evals.sh a.csv; sh evals.sh b.csv", 1), @"
     error: the evaluator has written 2 files that may have its results: `a.csv`, `b.csv`
       help: name the right one with `--scores FILE`

@@ -89,5 +89,8 @@ fn an_agent() {
 
 #[test]
 fn an_evaluator_of_ones_own() {
-    follow(include_str!("../../docs/evaluators.md"), "results.scores.pass");
+    follow(
+        include_str!("../../docs/evaluators.md"),
+        "results.scores.pass",
+    );
 }

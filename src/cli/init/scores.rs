@@ -201,7 +201,7 @@ fn try_once(
     }
     let (pattern, proposal) = match pattern {
         Some(pattern) => left_before(&config.root, pattern)?,
-        None => newly_written(&config.root, &before, &now)?,
+        None => newly_written(&config.root, run, (&before, &now))?,
     };
     let file = kelvin_results::last_written(&pattern, &config.root);
     let text = file.and_then(|file| fs::read_to_string(file).ok());
@@ -246,8 +246,8 @@ fn states(root: &Path) -> FileStates {
 /// The one file that a run has written and that can be read as results, as the `file` of a suite.
 fn newly_written(
     root: &Path,
-    before: &FileStates,
-    now: &FileStates,
+    run: &str,
+    (before, now): (&FileStates, &FileStates),
 ) -> anyhow::Result<(String, Proposal)> {
     let new: Vec<&PathBuf> = now
         .iter()
@@ -279,19 +279,36 @@ fn newly_written(
             Ok((pattern, proposal))
         }
         (0, Some(error)) => Err(unreadable(&below(root, &error.to_string()))),
-        (0, None) => Err(Misuse::new("the evaluator has written no file of results")
-            .help(
-                "let it write a row for each case into a file: CSV or JSON, with the name of the case and its scores; a mean \
-                 that is printed says nothing of a case. If it takes the path as an argument, put `{output}` there; if it \
-                 prints the rows, end the command with `> {output}`; if it writes further away, name the file with \
-                 `--scores FILE`",
-            )
-            .into()),
+        (0, None) => {
+            let help = match run.contains("pytest") {
+                true => {
+                    "`-p kelvin_action.pytest` in the command hands over what pytest finds: docs/evaluators.md#pytest"
+                }
+                false => {
+                    "let it write a row for each case into a file: CSV or JSON, with the name of the case and its scores; a \
+                     mean that is printed says nothing of a case. If it takes the path as an argument, put `{output}` \
+                     there; if it prints the rows, end the command with `> {output}`; if it writes further away, name the \
+                     file with `--scores FILE`"
+                }
+            };
+            Err(Misuse::new("the evaluator has written no file of results")
+                .help(help)
+                .into())
+        }
         _ => {
-            let names: Vec<String> = read.iter().map(|(file, _)| format!("`{}`", name(file))).collect();
+            let names: Vec<String> = read
+                .iter()
+                .map(|(file, _)| format!("`{}`", name(file)))
+                .collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let what = format!("the evaluator has written {} files that may have its results: {}", names.len(), listed(&names));
-            Err(Misuse::new(safe::line(&what)).help("name the right one with `--scores FILE`").into())
+            let what = format!(
+                "the evaluator has written {} files that may have its results: {}",
+                names.len(),
+                listed(&names)
+            );
+            Err(Misuse::new(safe::line(&what))
+                .help("name the right one with `--scores FILE`")
+                .into())
         }
     }
 }
