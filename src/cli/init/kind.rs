@@ -283,7 +283,7 @@ pub(super) fn likely(said: &Request, survey: &Survey) -> (PipelineKind, bool) {
     let is_decided = said.decision_field.is_some()
         || !said.governing_types.is_empty()
         || said.cases.is_some() && named.is_none()
-        || said.cases.is_none() && survey.has_cases;
+        || said.cases.is_none() && survey.cases.is_some();
     let record = named.or_else(|| survey.data.first());
     let of_record = record.map_or(Decides, |file| of_record(&file.record));
     (if is_decided { Decides } else { of_record }, is_decided)
