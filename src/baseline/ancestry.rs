@@ -30,11 +30,7 @@ pub(crate) fn short(commit: Oid) -> String {
     text
 }
 
-/// The commit that is checked out; none before the first.
-///
-/// # Errors
-///
-/// Fails if HEAD exists and cannot be read.
+/// The commit that is checked out; none before the first. Fails if HEAD exists and cannot be read.
 pub(crate) fn checked_out(repo: &Repository) -> anyhow::Result<Option<Oid>> {
     match repo.head().and_then(|head| head.peel_to_commit()) {
         Ok(commit) => Ok(Some(commit.id())),

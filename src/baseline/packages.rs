@@ -58,11 +58,7 @@ const KEYS_OF_NO_PACKAGE: [&str; 9] = [
 
 /// The lists of packages that the work tree has otherwise than a commit, relative to the top of the repository: those in the
 /// folder of the configuration, above it, and beside an environment; those of `pip` below it too, since `requirements/`
-/// may hold them.
-///
-/// # Errors
-///
-/// Fails if the commit or the work tree cannot be read.
+/// may hold them. Fails if the commit or the work tree cannot be read.
 pub(crate) fn edited_lists(
     remote: &Remote<'_>,
     base: Oid,

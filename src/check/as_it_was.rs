@@ -83,11 +83,8 @@ pub(super) fn to_ask_about(judgement: &mut Judgement) -> BTreeMap<String, String
 }
 
 impl ItemsBefore {
-    /// Writes the files of the base, to ask about some of its items. `head`: the measurement of the change.
-    ///
-    /// # Errors
-    ///
-    /// Fails if they cannot be asked about: the budget does not reach for it, or the files of the base cannot be read.
+    /// Writes the files of the base, to ask about some of its items. `head`: the measurement of the change. Fails if
+    /// they cannot be asked about: the budget does not reach for it, or the files of the base cannot be read.
     pub(super) fn of_the_base(
         (request, config): (&GateRequest, &Config),
         (judgement, head): (&Judgement, &Report),
@@ -128,11 +125,8 @@ impl ItemsBefore {
     }
 
     /// Takes the judgement about these items into that of the change. A worse verdict on them leaves the change open,
-    /// since the requirement itself may have changed; with `on_edited: fail` it fails.
-    ///
-    /// # Errors
-    ///
-    /// Fails if other texts were measured than those of the base, or files of the base were changed meanwhile.
+    /// since the requirement itself may have changed; with `on_edited: fail` it fails. Fails if other texts were
+    /// measured than those of the base, or files of the base were changed meanwhile.
     pub(super) fn settle_with_base(
         &self,
         judgement: &mut Judgement,

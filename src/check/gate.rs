@@ -19,11 +19,8 @@ use kelvin_record::Ending;
 use kelvin_run::Observer;
 use kelvin_run::config::{Config, Overrides, hints};
 
-/// Runs a check, compares it with its baseline, and writes the reports and the verdict.
-///
-/// # Errors
-///
-/// Fails like [`super::check`], or if the named baseline cannot be read.
+/// Runs a check, compares it with its baseline, and writes the reports and the verdict. Fails like [`super::check`], or
+/// if the named baseline cannot be read.
 pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Result<Judged> {
     write::forget_verdict(&request.out()?)?;
     if let Some(file) = &request.report {

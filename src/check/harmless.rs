@@ -46,11 +46,7 @@ pub(super) struct UnaffectedChange {
 }
 
 /// Judges a change that needs no run, and writes the files of its report; none if the change has to be run. If the
-/// configuration lists harmless files, the log says why a run is needed.
-///
-/// # Errors
-///
-/// Fails if the files cannot be written.
+/// configuration lists harmless files, the log says why a run is needed. Fails if the files cannot be written.
 pub(super) fn gate(
     request: &GateRequest,
     config: &Config,
@@ -108,11 +104,8 @@ fn is_compared(request: &GateRequest, config: &Config) -> bool {
     is_whole && check.mode == CheckMode::Run && !is_push && has_a_base
 }
 
-/// The change, if it needs no run; the inner error says why it needs one.
-///
-/// # Errors
-///
-/// The outer error: it is not known whether a run is needed.
+/// The change, if it needs no run; the inner error says why it needs one. The outer error: it is not known whether a
+/// run is needed.
 fn unaffected(
     request: &GateRequest,
     config: &Config,

@@ -235,11 +235,7 @@ impl SettingsBefore {
         self.hindered.as_deref()
     }
 
-    /// Writes the files of the base, and returns the settings to measure by.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the files cannot be written.
+    /// Writes the files of the base, and returns the settings to measure by. Fails if the files cannot be written.
     pub(super) fn settings(
         &mut self,
         config: &Config,
@@ -262,11 +258,7 @@ impl SettingsBefore {
         })
     }
 
-    /// Demands that the files of the base are unchanged since they were written.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a file was changed.
+    /// Demands that the files of the base are unchanged since they were written. Fails if a file was changed.
     pub(super) fn demand_untouched(&self) -> anyhow::Result<()> {
         match &self.furnished {
             Some(furnished) => baseline::demand_untouched(&furnished.root),

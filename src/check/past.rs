@@ -29,11 +29,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) login: Option<&'a Login>,
 }
 
-/// Reads the traces of chains that another tool has recorded, in place of reports.
-///
-/// # Errors
-///
-/// Fails if the path does not exist, or a folder cannot be listed.
+/// Reads the traces of chains that another tool has recorded, in place of reports. Fails if the path does not exist, or
+/// a folder cannot be listed.
 pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, ReadReports)> {
     let traces = trace::read(path)?;
     let mut found = FoundRuns::default();

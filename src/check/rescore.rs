@@ -111,11 +111,8 @@ pub(crate) struct RescoredUnit {
     pub(crate) score: Option<f64>,
 }
 
-/// Computes the scores of a report or of traces again.
-///
-/// # Errors
-///
-/// A [`Misuse`] if nothing has scores, or if the stored data do not suffice for the rules.
+/// Computes the scores of a report or of traces again. Fails with a [`Misuse`] if nothing has scores, or if the stored
+/// data do not suffice for the rules.
 pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
     let config = match &request.config {
         Some(file) => Some(request.registry.configured_in(file)?),

@@ -43,11 +43,7 @@ impl RunsRequest {
     }
 }
 
-/// Makes the page.
-///
-/// # Errors
-///
-/// A [`Misuse`] if a metric is asked for that no run has.
+/// Makes the page. Fails with a [`Misuse`] if a metric is asked for that no run has.
 pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
     let root = folder(&request.config)?;
     let config = request.registry.configured_in(&request.config);

@@ -554,11 +554,7 @@ fn weigh(
     .differing(told.told))
 }
 
-/// The measurement of the head so far.
-///
-/// # Errors
-///
-/// Fails with the judgement if it is not known what was measured.
+/// The measurement of the head so far. Fails with the judgement if it is not known what was measured.
 fn known(side: &dyn JudgedSide) -> Result<Report, Box<Judgement>> {
     let head = side.report();
     match unknown(&head) {
@@ -609,11 +605,7 @@ fn of_items_of_the_head(
 }
 
 /// Lets the gate compare, and runs doubtful cases again, until there is a verdict. The base is checked out only if the
-/// gate needs it.
-///
-/// # Errors
-///
-/// The inner error is the judgement if it is not known what was measured.
+/// gate needs it. The inner error is the judgement if it is not known what was measured.
 fn look_until_decided(
     (request, observer): Asked<'_>,
     config: &Config,

@@ -51,12 +51,8 @@ struct FoundSoFar {
     findings: Vec<Findings>,
 }
 
-/// Prepares everything, and passes it to `then`.
-///
-/// # Errors
-///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if the configuration, the items or the request are wrong; and the error of
-/// `then`.
+/// Prepares everything, and passes it to `then`. Fails with a [`Misuse`](kelvin_base::exit::Misuse) if the
+/// configuration, the items or the request are wrong; and the error of `then`.
 pub(super) fn with<T>(
     request: &CheckRequest,
     events: &dyn Observer,

@@ -27,11 +27,7 @@ pub(crate) struct SummaryRequest {
     pub(crate) traces: Option<PathBuf>,
 }
 
-/// Makes the summary.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the period is invalid, or a metric is asked for that no run has.
+/// Makes the summary. Fails with a [`Misuse`] if the period is invalid, or a metric is asked for that no run has.
 pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
     let of = &request.runs;
     let period = period(&request.since, request.until.as_deref(), of.now)?;

@@ -158,11 +158,7 @@ impl PastRun {
         }
     }
 
-    /// Extracts the needed part of a report.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the report does not say when it was made.
+    /// Extracts the needed part of a report. Fails if the report does not say when it was made.
     pub(crate) fn of(report: &Report, configuration: &str, place: Place) -> Result<Self, String> {
         let session = &report.run.session;
         let sections = report.probes.iter();

@@ -41,11 +41,7 @@ enum ForbiddenMark {
 }
 
 impl Snapshot {
-    /// Takes a snapshot of a folder, without following a link.
-    ///
-    /// # Errors
-    ///
-    /// Fails if something cannot be read.
+    /// Takes a snapshot of a folder, without following a link. Fails if something cannot be read.
     pub(super) fn of(folder: &Path) -> io::Result<Self> {
         let mut files = BTreeMap::new();
         let mut folders = vec![PathBuf::new()];

@@ -102,11 +102,7 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// Grades everything that the scenarios have left and that was not graded before.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the run cannot continue.
+    /// Grades everything that the scenarios have left and that was not graded before. Fails if the run cannot continue.
     pub(super) fn ask(
         &mut self,
         scenarios: &[&Scenario],

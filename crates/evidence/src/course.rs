@@ -41,11 +41,8 @@ pub(super) struct CasesToRun<'c> {
 }
 
 impl<'c> CasesToRun<'c> {
-    /// Reads every case of a configuration; all of them are chosen.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`](kelvin_base::exit::Misuse) that lists every case that cannot be used.
+    /// Reads every case of a configuration; all of them are chosen. Fails with a [`Misuse`](kelvin_base::exit::Misuse)
+    /// that lists every case that cannot be used.
     pub(super) fn read(config: &'c Config) -> anyhow::Result<Self> {
         let settings: &EvidenceSettings = config
             .settings()

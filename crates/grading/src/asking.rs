@@ -41,11 +41,7 @@ impl<'a> Turns<'a> {
 }
 
 /// The grades of each pair, in order, and the tokens that the judge used for them. Two equal answers are a tie, about
-/// which the judge is not asked.
-///
-/// # Errors
-///
-/// Fails if the run cannot continue.
+/// which the judge is not asked. Fails if the run cannot continue.
 pub(super) fn grade(
     judge: &dyn Judge,
     runners: &[Runner<'_>],

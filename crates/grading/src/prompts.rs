@@ -53,11 +53,7 @@ pub(super) const FIELDS: RowFields = RowFields {
 };
 
 /// Reads the prompts of a file, or of a folder in which each Markdown file is one prompt. `named` are the names of the
-/// fields in the file, if they differ.
-///
-/// # Errors
-///
-/// A [`Misuse`] that shows every problem with its position.
+/// fields in the file, if they differ. Fails with a [`Misuse`] that shows every problem with its position.
 pub(crate) fn read(path: &Path, named: &BTreeMap<String, String>) -> anyhow::Result<Vec<Prompt>> {
     if path.is_dir() {
         return of_folder(path);

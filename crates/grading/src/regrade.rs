@@ -21,12 +21,9 @@ pub(super) struct StoredPairs {
 }
 
 impl StoredPairs {
-    /// Takes the answers of a section, and the judge of a configuration.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if an answer was shortened when it was stored, since a judge must not grade a part instead of the
-    /// whole, or if the judge needs texts that are not stored.
+    /// Takes the answers of a section, and the judge of a configuration. Fails with a [`Misuse`] if an answer was
+    /// shortened when it was stored, since a judge must not grade a part instead of the whole, or if the judge needs
+    /// texts that are not stored.
     pub(super) fn new(
         mut section: GradingSection,
         settings: &GradingSettings,

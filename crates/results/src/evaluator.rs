@@ -230,12 +230,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The file as the base scores it; the same file if nothing is scored again.
-    ///
-    /// # Errors
-    ///
-    /// Fails with how the scoring command failed. Its exit code counts, since such a command has no reason to end with
-    /// another code than 0.
+    /// The file as the base scores it; the same file if nothing is scored again. Fails with how the scoring command
+    /// failed. Its exit code counts, since such a command has no reason to end with another code than 0.
     fn rescored(
         &self,
         file: &Path,

@@ -77,12 +77,8 @@ pub(crate) struct Calibrated {
     pub(crate) notices: Vec<String>,
 }
 
-/// Runs a trial, and stores its result.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the configuration, the answers or the request are wrong; any other error if the judge graded nothing
-/// at all.
+/// Runs a trial, and stores its result. Fails with a [`Misuse`] if the configuration, the answers or the request are
+/// wrong; any other error if the judge graded nothing at all.
 pub(crate) fn calibrate(
     request: &CalibrateRequest,
     observer: &dyn Observer,

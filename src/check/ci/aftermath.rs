@@ -54,11 +54,7 @@ impl RunnerFilesBefore {
     }
 
     /// Ends every process that the run has started, and restores the files. Each file is made anew: the path may have
-    /// become a link to another place.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a process keeps running, or a file cannot be restored.
+    /// become a link to another place. Fails if a process keeps running, or a file cannot be restored.
     pub(super) fn again(&self) -> anyhow::Result<()> {
         target::dismiss();
         let left = confine::end_all();

@@ -273,11 +273,7 @@ fn at_its_tip(again: Judgement, found: &PullRequest) -> Judgement {
     }
 }
 
-/// The judgement of the gate on the figures of a bundle.
-///
-/// # Errors
-///
-/// Fails with the reason why the gate could not judge.
+/// The judgement of the gate on the figures of a bundle. Fails with the reason why the gate could not judge.
 fn judged_again(
     request: &PostRequest<'_>,
     (found, workflow): (&PullRequest, &str),

@@ -25,11 +25,8 @@ use kelvin_page::safe;
 
 /// Publishes the bundle of a run on a pull request, and keeps the report of a push. Returns the addresses of the
 /// comments, one for each pull request that the run may belong to. A comment about an earlier run is always replaced,
-/// however this run ended.
-///
-/// # Errors
-///
-/// Fails if the run or its bundle is not valid. The pull request then already shows all information that is available.
+/// however this run ended. Fails if the run or its bundle is not valid. The pull request then already shows all
+/// information that is available.
 pub(crate) fn post(
     request: &PostRequest<'_>,
     surfaces: Surfaces<'_>,

@@ -172,11 +172,8 @@ impl Example {
     }
 }
 
-/// Exports the invocations that pass.
-///
-/// # Errors
-///
-/// A [`Misuse`] if there is no report, or if the report contains nothing that could be the score.
+/// Exports the invocations that pass. Fails with a [`Misuse`] if there is no report, or if the report contains nothing
+/// that could be the score.
 pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
     if !request.min_score.is_finite() {
         let what = format!("`--min-score {}` is no score", request.min_score);

@@ -47,11 +47,8 @@ impl fmt::Display for FoundShard {
     }
 }
 
-/// Reads every shard, in the order of their numbers.
-///
-/// # Errors
-///
-/// Fails if a path does not exist or contains no report, or if a report is damaged or is not that of a shard.
+/// Reads every shard, in the order of their numbers. Fails if a path does not exist or contains no report, or if a
+/// report is damaged or is not that of a shard.
 pub(super) fn shards(paths: &[PathBuf], registry: Registry) -> anyhow::Result<Vec<FoundShard>> {
     let mut files = BTreeSet::new();
     for path in paths {

@@ -418,11 +418,7 @@ const fn half() -> f64 {
 }
 
 impl LlmAsJudgeKeys {
-    /// The judge, with the criteria of the check.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the problem of one of the keys: the key, and the message.
+    /// The judge, with the criteria of the check. Fails with the problem of one of the keys: the key, and the message.
     pub(crate) fn settings(&self) -> Result<JudgeSettings, (&'static str, String)> {
         for (key, text) in [
             ("criteria", Some(&self.criteria)),

@@ -22,11 +22,7 @@ const HEAT_ROWS: usize = 100;
 /// How many items of a restricted run are named at most.
 const ONLY: usize = 50;
 
-/// The part of the page above its items.
-///
-/// # Errors
-///
-/// Fails like [`opening_view`].
+/// The part of the page above its items. Fails like [`opening_view`].
 pub(super) fn head_view(
     page: &RunPage<'_>,
     environment: &Environment<'_>,

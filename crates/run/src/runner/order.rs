@@ -147,11 +147,7 @@ impl Runner<'_> {
     }
 
     /// Calls the pipeline with named inputs, alone and in two orders, and describes the effect of the order. None if
-    /// the run was stopped, or if each call has its own process.
-    ///
-    /// # Errors
-    ///
-    /// Fails if an input cannot be written.
+    /// the run was stopped, or if each call has its own process. Fails if an input cannot be written.
     fn ask_in_two_orders(
         &self,
         inputs: &[(String, String)],

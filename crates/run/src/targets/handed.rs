@@ -111,11 +111,7 @@ pub(super) struct HandedTurn {
     pub(super) of: usize,
 }
 
-/// The inputs that a call passes, in order; at least one.
-///
-/// # Errors
-///
-/// Fails if the input has no turns at their place.
+/// The inputs that a call passes, in order; at least one. Fails if the input has no turns at their place.
 pub(super) fn inputs<'c>(
     call: &Invocation<'c>,
     turns: Option<&TurnsPlace>,

@@ -35,11 +35,8 @@ pub(super) fn end() -> usize {
     }
 }
 
-/// Stops the descendants of this process until [`go_on`].
-///
-/// # Errors
-///
-/// Fails if a process does not stop within some time; then all processes are continued.
+/// Stops the descendants of this process until [`go_on`]. Fails if a process does not stop within some time; then all
+/// processes are continued.
 pub(super) fn stop() -> io::Result<Vec<Pid>> {
     let begun = Instant::now();
     let mut stopped = Vec::new();

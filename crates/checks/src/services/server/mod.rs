@@ -168,11 +168,8 @@ impl DatabaseServer {
     }
 
     /// Checks whether `init` may be run in the database that scenarios share: `init` changes the content, and an
-    /// address may name another database than expected.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the database contains tables of somebody else and its use is not confirmed.
+    /// address may name another database than expected. Fails if the database contains tables of somebody else and its
+    /// use is not confirmed.
     fn sharing(&self, name: &str, limits: &RequestLimits<'_>) -> Result<Sharing, Trouble> {
         if let Some(known) = self.shared.get() {
             return Ok(*known);
@@ -363,11 +360,8 @@ impl Database<'_> {
         removed.map_err(|trouble| trouble.of(&format!("the database `{name}` stays behind")))
     }
 
-    /// The settings for running a query, if its names still refer to the same objects as before the pipeline ran.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the names refer to other objects, or if nobody can tell.
+    /// The settings for running a query, if its names still refer to the same objects as before the pipeline ran. Fails
+    /// if the names refer to other objects, or if nobody can tell.
     fn trusted(&self, query: &Query<'_>) -> Result<BTreeMap<String, String>, Trouble> {
         if query.interrupt.tripped() {
             return Err(Trouble::Stopped);

@@ -91,12 +91,9 @@ pub(super) fn schema(measure: RagMeasure) -> Value {
     })
 }
 
-/// The score, the notes and the list, from the answer of a model.
-///
-/// # Errors
-///
-/// Fails if the list is missing or empty, or if an entry has no text, no number or no verdict. Nothing is guessed: a
-/// list with one malformed entry is rejected as a whole, since the share over the rest would be a different figure.
+/// The score, the notes and the list, from the answer of a model. Fails if the list is missing or empty, or if an entry
+/// has no text, no number or no verdict. Nothing is guessed: a list with one malformed entry is rejected as a whole,
+/// since the share over the rest would be a different figure.
 pub(super) fn read(measure: RagMeasure, answer: &Map<String, Value>) -> Result<Value, Failure> {
     let invalid = |what: String| Failure::new(FailureKind::GradeInvalid, what);
     let Words {

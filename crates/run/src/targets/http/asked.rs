@@ -46,11 +46,8 @@ pub(super) struct HttpTarget {
 }
 
 impl HttpTarget {
-    /// A service with its settings. The first call starts the service or sends the first request.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the command that starts it cannot be parsed.
+    /// A service with its settings. The first call starts the service or sends the first request. Fails with a
+    /// [`Misuse`] if the command that starts it cannot be parsed.
     pub(super) fn open(settings: HttpSettings, site: &TargetSite) -> Result<Self, Misuse> {
         let key = ServerKey::of(settings.api_key_env.as_deref());
         let mut headers = wire::plain(&settings.headers);

@@ -108,11 +108,7 @@ pub(in crate::targets) struct ExchangeLimits<'a> {
     pub(in crate::targets) interrupt: &'a Arc<Interrupt>,
 }
 
-/// Sends a request and waits for the whole answer.
-///
-/// # Errors
-///
-/// Fails if there is no complete answer.
+/// Sends a request and waits for the whole answer. Fails if there is no complete answer.
 pub(in crate::targets) fn exchange(
     sent: Sent,
     bounds: &ExchangeLimits<'_>,

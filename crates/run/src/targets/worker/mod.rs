@@ -71,11 +71,8 @@ pub(super) struct WorkerBounds {
 }
 
 impl WorkerBounds {
-    /// Checks that a call can be a conversation.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if several calls are sent in one message: a turn has to wait for the answer to the turn before it.
+    /// Checks that a call can be a conversation. Fails with a [`Misuse`] if several calls are sent in one message: a
+    /// turn has to wait for the answer to the turn before it.
     pub(super) fn take_turns(&self, key: &str) -> Result<(), Misuse> {
         match self.company {
             Some(InCompany::Batch(most)) => Err(Misuse::new(format!(

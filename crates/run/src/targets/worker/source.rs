@@ -38,11 +38,8 @@ impl WorkerProgram {
         }
     }
 
-    /// The program of a command line under a key.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the quotes do not match, or a placeholder has no meaning here.
+    /// The program of a command line under a key. Fails with a [`Misuse`] if the quotes do not match, or a placeholder
+    /// has no meaning here.
     pub(in crate::targets) fn of_line(
         line: &str,
         key: &str,
@@ -194,11 +191,8 @@ impl WorkerSource {
         Some(agreed)
     }
 
-    /// Starts a worker, and waits until it is ready. Also returns how it gets several calls at once, if it does.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the end of the call, because no worker can answer it.
+    /// Starts a worker, and waits until it is ready. Also returns how it gets several calls at once, if it does. Fails
+    /// with the end of the call, because no worker can answer it.
     pub(super) fn start(&self) -> Result<(RunningWorker, Option<InCompany>), Box<Ended>> {
         if let Some(refused) = self.refused.get() {
             return Err(Box::new(Ended::failed(refused.clone(), None)));

@@ -39,11 +39,8 @@ pub(super) enum SupervisorOrder {
     Stop(StopOrder),
 }
 
-/// The order to start a program. It is sent together with the streams that `own` marks, in order.
-///
-/// # Errors
-///
-/// Fails if a text contains a zero byte, which no argument can contain.
+/// The order to start a program. It is sent together with the streams that `own` marks, in order. Fails if a text
+/// contains a zero byte, which no argument can contain.
 pub(super) fn start(program: &SupervisedProgram, own: [bool; 3]) -> io::Result<Vec<u8>> {
     let mut order = vec![START, 0, 0, 0, 0];
     let mut text = |text: &OsStr| {
@@ -90,11 +87,8 @@ pub(super) const fn stop(stop: StopOrder) -> [u8; HEAD] {
     }
 }
 
-/// Sends an order; the streams go together with its first byte.
-///
-/// # Errors
-///
-/// Fails if the process at the other end of the socket has ended.
+/// Sends an order; the streams go together with its first byte. Fails if the process at the other end of the socket has
+/// ended.
 pub(super) fn send(mut socket: &UnixStream, order: &[u8], streams: &[OwnedFd]) -> io::Result<()> {
     let streams: Vec<BorrowedFd<'_>> = streams.iter().map(OwnedFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
@@ -116,11 +110,8 @@ pub(super) fn send(mut socket: &UnixStream, order: &[u8], streams: &[OwnedFd]) -
     socket.write_all(&order[sent..])
 }
 
-/// Waits for an order; none if the process at the other end has closed the connection.
-///
-/// # Errors
-///
-/// Fails if the received bytes are not an order.
+/// Waits for an order; none if the process at the other end has closed the connection. Fails if the received bytes are
+/// not an order.
 pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<SupervisorOrder>> {
     let mut head = [0; HEAD];
     let mut streams = Vec::new();
@@ -199,11 +190,7 @@ fn program(mut from: &[u8]) -> Option<(SupervisedProgram, [bool; 3])> {
     Some((program, own.map(|own| own == b'1')))
 }
 
-/// Reports how a program ended.
-///
-/// # Errors
-///
-/// Fails if the process at the other end of the socket has ended.
+/// Reports how a program ended. Fails if the process at the other end of the socket has ended.
 pub(super) fn answer(mut socket: &UnixStream, reply: SupervisorReply) -> io::Result<()> {
     let (letter, value, left) = match reply {
         SupervisorReply::Ended(status, left) => (ENDED, status, left),
@@ -216,11 +203,7 @@ pub(super) fn answer(mut socket: &UnixStream, reply: SupervisorReply) -> io::Res
     socket.write_all(&bytes)
 }
 
-/// Waits until a program has ended.
-///
-/// # Errors
-///
-/// Fails if the process at the other end of the socket has ended.
+/// Waits until a program has ended. Fails if the process at the other end of the socket has ended.
 pub(super) fn reply(mut socket: &UnixStream) -> io::Result<SupervisorReply> {
     let mut bytes = [0; REPLY];
     socket.read_exact(&mut bytes)?;
