@@ -10,8 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{InCompany, WorkerBounds, WorkerProgram, WorkerTarget, check};
-use crate::targets::command;
-use crate::targets::{Launch, Target, TargetKind, TargetSite};
+use crate::targets::{Launch, Target, TargetKind, TargetSite, command};
 use kelvin_base::exit::Misuse;
 
 /// How the configuration names a worker, and which program is started.

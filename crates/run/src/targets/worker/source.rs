@@ -245,7 +245,7 @@ impl WorkerSource {
                 )));
             }
             ExchangeEnd::Interrupted => return Err(Box::new(Ended::Interrupted)),
-            ExchangeEnd::Lost(WorkerLoss::Ended | WorkerLoss::EndedBefore) => match worker.end() {
+            ExchangeEnd::Lost(WorkerLoss::Ended) => match worker.end() {
                 Ok(status) => {
                     let how = command::ended(&command::how(status));
                     failure(format!("the worker {shown} was not ready: {how}"))
@@ -274,7 +274,7 @@ impl WorkerSource {
     pub(super) fn loss_in_words(&self, loss: &WorkerLoss) -> String {
         match loss {
             WorkerLoss::Unreachable(error) => format!("it cannot be reached: {error}"),
-            WorkerLoss::Ended | WorkerLoss::EndedBefore => "it ended".to_owned(),
+            WorkerLoss::Ended => "it ended".to_owned(),
             WorkerLoss::TimedOut => command::timed_out(self.site.timeout),
             WorkerLoss::OutOfProtocol(what) => format!("it {what}"),
             WorkerLoss::WrongList(what) => format!("it {what}"),
@@ -293,7 +293,7 @@ impl WorkerSource {
     pub(super) fn lost(&self, worker: RunningWorker, loss: &WorkerLoss, log: &Tail) -> Ended {
         let words = |what: String| format!("the worker was lost during the call: {what}");
         let (kind, message, exit) = match loss {
-            WorkerLoss::Ended | WorkerLoss::EndedBefore => match worker.end() {
+            WorkerLoss::Ended => match worker.end() {
                 Ok(status) => {
                     let kind = command::how(status);
                     // When people stop a run, they often stop its processes too.
