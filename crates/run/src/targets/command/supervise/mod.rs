@@ -20,6 +20,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 pub use serve::{serve, serve_the_tests};
 
 use kelvin_system::confine;
@@ -36,7 +37,7 @@ static IDLE: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
 static KEPT: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
 
 /// A program to start, in its own process group.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(in crate::targets) struct SupervisedProgram {
     /// The program and its arguments.
     words: Vec<OsString>,
