@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::section::AnySection;
-use crate::{ComparedSide, Metric};
+use crate::Metric;
 use kelvin_page::{ComparisonPage, Phrase};
 
 /// Two sections whose figures can be compared.
@@ -97,10 +98,7 @@ impl ComparisonForm {
 }
 
 /// The comparison of the items of one probe between two runs. It is stored in `gate.json`, under the name of the probe.
-pub trait ItemComparison: fmt::Debug + Send + Sync {
-    /// The comparison in the form in which it is written.
-    fn written(&self) -> &dyn erased_serde::Serialize;
-
+pub trait ItemComparison: erased_serde::Serialize + fmt::Debug + Send + Sync {
     /// The page of the comparison; none if it would be empty.
     fn page(&self) -> Option<ComparisonPage<'_>> {
         None
@@ -152,6 +150,8 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
     }
 }
 
+erased_serde::serialize_trait_object!(ItemComparison);
+
 /// A warning about how two sections were aligned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlignmentWarning {
@@ -162,8 +162,23 @@ pub struct AlignmentWarning {
 }
 
 /// The comparison of a probe that this program does not know: it is kept unchanged.
-impl ItemComparison for Value {
-    fn written(&self) -> &dyn erased_serde::Serialize {
-        self
+impl ItemComparison for Value {}
+
+/// A side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ComparedSide {
+    /// What the change is compared with.
+    Base,
+    /// The change.
+    Head,
+}
+
+impl fmt::Display for ComparedSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Base => "base",
+            Self::Head => "head",
+        })
     }
 }

@@ -5,13 +5,11 @@ mod aligned;
 mod answered;
 pub mod approval;
 mod comparisons;
-mod ending;
 mod findings;
 mod kept;
 pub mod kinds;
 mod metric;
 mod nouns;
-mod ranked;
 mod repeats;
 mod scored;
 mod section;
@@ -21,15 +19,15 @@ mod shard;
 mod shared;
 
 pub use aligned::{
-    AlignedSection, AlignedSections, AlignmentWarning, ComparisonForm, ItemComparison,
-    Surroundings, UnfinishedRun, Viewpoint,
+    AlignedSection, AlignedSections, AlignmentWarning, ComparedSide, ComparisonForm,
+    ItemComparison, Surroundings, UnfinishedRun, Viewpoint,
 };
 pub use answered::{
-    Answer, AnsweredInput, AnsweredItem, AnsweredSwap, Flip, Ought, SectionAnswers,
+    Answer, AnsweredInput, AnsweredItem, AnsweredSwap, ExpectedHit, Flip, Ought, RankedHit,
+    RankedHits, SectionAnswers,
 };
 pub use comparisons::ItemComparisons;
-pub use ending::{ComparedSide, Ending};
-pub use findings::{Findings, RunView, SettingDiffers};
+pub use findings::{Ending, Findings, RunView, SettingDiffers};
 pub use kept::{KeptText, KeptTexts, is_withheld, withheld};
 pub use kinds::{JsonFields, Kinds, SectionKind, metric_name};
 pub use metric::{
@@ -37,7 +35,6 @@ pub use metric::{
     family, probe_of, spread,
 };
 pub use nouns::Nouns;
-pub use ranked::{ExpectedHit, RankedHit, RankedHits};
 pub use repeats::{
     JudgeTrialCost, ListedVariant, Listing, RUNS_OF_THE_SUITE, Repeats, Wanted, WantedRepeats,
 };
