@@ -7,8 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::judge::RagMeasure;
-use crate::judge::seat;
+use crate::judge::{RagMeasure, seat};
 use kelvin_base::failure::{Failure, FailureKind};
 
 /// How many entries a list may have.
