@@ -1,7 +1,6 @@
 //! The settings of this probe in their checked form, made from the keys that it owns in `kelvin.yaml`.
 
 mod check;
-mod nodes;
 mod own;
 mod services;
 

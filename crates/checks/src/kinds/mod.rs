@@ -7,7 +7,6 @@ mod file;
 mod http_mock_assertions;
 mod json;
 mod judged;
-mod latency;
 mod numeric;
 mod sql;
 mod text;

@@ -6,11 +6,10 @@ use minijinja::Environment;
 use serde_json::{Value, json};
 
 use super::blocks::PageSpace;
+use super::drawings::{plane_view, spread_view};
 use super::foot::failure_view;
 use super::foreign::shortened;
 use super::opening::opening_view;
-use super::plane::plane_view;
-use super::spread::spread_view;
 use super::{SCRIPT, permission};
 use crate::{
     Chapter, Estimate, FigureTable, HeatCell, HeatGrid, Phrase, RunPage, Signal, Statement, Tone,
