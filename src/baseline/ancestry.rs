@@ -4,9 +4,7 @@ use std::path::Path;
 
 use super::Unknown;
 use anyhow::{Context as _, anyhow};
-use kelvin_system::git;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{self, Oid, Repository};
 
 /// The parents according to the commit object itself. In a shallow clone libgit2 hides the parents of a boundary
 /// commit; the object contains them.

@@ -10,8 +10,7 @@ use git2::{ObjectType, Oid, Status, StatusOptions, Tree};
 
 use super::{Hint, Login, Remote, commit, tree};
 use kelvin_system::git::Repository;
-use kelvin_system::pipeline;
-use kelvin_system::pipeline::Against;
+use kelvin_system::pipeline::{self, Against};
 
 /// How the files of a commit are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,15 +3,12 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use anyhow::{Context as _, anyhow, ensure};
-use kelvin_system::git;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{self, Oid, Repository};
 
-use super::Unknown;
 use super::ancestry::{head, parents, short};
 use super::hint::Hint;
-use super::releases;
 use super::remote::Remote;
+use super::{Unknown, releases};
 
 /// The commit with which a change is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,8 +13,7 @@ use kelvin_base::packages::{self, Installed};
 use kelvin_system::git::Oid;
 use kelvin_system::pipeline;
 
-use super::environments;
-use super::{Remote, tree};
+use super::{Remote, environments, tree};
 
 /// Files that say more than which packages there are. They count only without a list beside them, and only by their parts
 /// about packages.

@@ -9,12 +9,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use kelvin_system::git::Oid;
+use kelvin_system::git::{Oid, Repository};
 
 use super::failed::Failed;
 use super::unknown::Unknown;
 use super::{Hint, Login};
-use kelvin_system::git::Repository;
 use kelvin_system::{confine, git};
 
 /// A remote of a repository.

@@ -3,9 +3,7 @@
 
 use std::path::Path;
 
-use kelvin_system::git;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{self, Oid, Repository};
 
 use super::ancestry::{head, parents};
 use super::short;

@@ -5,9 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use git2::build::CheckoutBuilder;
-use kelvin_system::git;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{self, Oid, Repository};
 
 use super::{Hint, Login, Remote, tree};
 

@@ -20,10 +20,8 @@ use kelvin_gate::policy::{Attention, Effect, Policy};
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{ReasonCode, Word};
 use kelvin_record::SectionAnswers;
-use kelvin_run::config;
-use kelvin_run::config::Config;
-use kelvin_system::git;
-use kelvin_system::git::Oid;
+use kelvin_run::config::{self, Config};
+use kelvin_system::git::{self, Oid};
 
 /// The items of the base that have another text on the head. Items whose text no report has are left out, and so are
 /// those of a program that brings its own items: nobody but that program can ask about them.

@@ -9,18 +9,15 @@ use anyhow::Context as _;
 
 use super::stage::{self, Stage};
 use super::{CheckRequest, asked};
-use crate::baseline;
-use crate::baseline::{CheckoutForm, CommitFiles, Hint, Login, Remote, environments};
+use crate::baseline::{self, CheckoutForm, CommitFiles, Hint, Login, Remote, environments};
 use crate::registry::Registry;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_gate::report::Report;
 use kelvin_page::safe;
-use kelvin_record::WantedRepeats;
-use kelvin_record::{SectionKind, Shard};
+use kelvin_record::{SectionKind, Shard, WantedRepeats};
 use kelvin_run::Observer;
 use kelvin_run::config::{Config, GateOverrides, Overrides};
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{Oid, Repository};
 
 /// The commit to measure, and which of its items.
 #[derive(Clone, Copy)]

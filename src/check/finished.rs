@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use super::Checked;
 use super::head::{JudgedSide, OtherSettings};
 use super::measure::leave_open;
 use super::settle::{judge, written};
 use super::write::JudgedPage;
-use super::{GateRequest, Judged, write};
+use super::{Checked, GateRequest, Judged, write};
 use crate::baseline::CheckedOut;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::Judgement;

@@ -9,8 +9,7 @@ use super::write::JudgedPage;
 use super::{
     CheckMode, CheckRequest, Checked, GateRequest, Judged, finished, harmless, stage, write,
 };
-use crate::baseline;
-use crate::baseline::{Remote, Unknown};
+use crate::baseline::{self, Remote, Unknown};
 use kelvin_base::exit::Misuse;
 use kelvin_gate::looks::Rerun;
 use kelvin_gate::report::Report;

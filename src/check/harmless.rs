@@ -11,8 +11,7 @@ use super::stored::search_stored;
 use super::{
     CheckMode, Checked, GateRequest, Judged, asked, measure, named, rule_files, settle, write,
 };
-use crate::baseline;
-use crate::baseline::{Baseline, HeadFiles, Hint, Search, Touched, TouchedBy, TouchedKind};
+use crate::baseline::{self, Baseline, HeadFiles, Hint, Search, Touched, TouchedBy, TouchedKind};
 use kelvin_base::clock::Clock;
 use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};

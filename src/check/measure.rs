@@ -9,8 +9,7 @@ use super::head::OtherSettings;
 use super::rule_files::{self, EditedRule, EditedRules, Furnished};
 use super::why::reason;
 use super::{GateRequest, asked};
-use crate::baseline;
-use crate::baseline::{Hint, Login};
+use crate::baseline::{self, Hint, Login};
 use crate::history;
 use crate::registry::Registry;
 use kelvin_base::file;
@@ -19,8 +18,7 @@ use kelvin_gate::differences::Difference;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{ReasonCode, Word};
-use kelvin_run::config;
-use kelvin_run::config::{Config, Edit, Edited, Overrides};
+use kelvin_run::config::{self, Config, Edit, Edited, Overrides};
 use kelvin_system::git::Oid;
 
 /// Settings that change how much is measured, but not the meaning of a figure.

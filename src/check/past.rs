@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use super::claims;
-use crate::baseline;
-use crate::baseline::{Branch, Hint, Login, Remote};
-use crate::history;
-use crate::history::History;
+use crate::baseline::{self, Branch, Hint, Login, Remote};
+use crate::history::{self, History};
 use crate::registry::Registry;
 use crate::trend::{PastRun, Place, ReadReports, placed};
 use kelvin_gate::report::Report;

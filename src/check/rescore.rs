@@ -13,8 +13,7 @@ use kelvin_probe::Rescoring;
 use kelvin_quality::{Band, ScoredTrace, scored_traces};
 use kelvin_run as run;
 use kelvin_run::config::Config;
-use kelvin_run::trace;
-use kelvin_run::trace::{ChainVersion, Traces};
+use kelvin_run::trace::{self, ChainVersion, Traces};
 
 /// A stored score with two decimals differs from the unrounded score by at most this.
 const ROUNDING: f64 = 0.005;

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::{configuration, named, texts};
-use crate::baseline;
-use crate::baseline::{Branch, BranchEntry, BranchWriter, Hint, Login, Remote};
+use crate::baseline::{self, Branch, BranchEntry, BranchWriter, Hint, Login, Remote};
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;

@@ -13,8 +13,7 @@ use super::{
     BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, as_it_was, calibrated,
     claims, compute, drift, elsewhere, measure, record, rules, stored, texts, why, write,
 };
-use crate::baseline;
-use crate::baseline::{Baseline, Remote, Search};
+use crate::baseline::{self, Baseline, Remote, Search};
 use kelvin_base::file;
 use kelvin_base::notice::Code;
 use kelvin_gate::compare::{Measured, compare};
@@ -29,8 +28,7 @@ use kelvin_github::publish::comment;
 use kelvin_record::ComparedSide;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
-use kelvin_system::git;
-use kelvin_system::git::{Oid, Repository};
+use kelvin_system::git::{self, Oid, Repository};
 
 /// Writes the verdict into the folder of the report.
 pub(super) fn written(

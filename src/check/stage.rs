@@ -15,8 +15,7 @@ use kelvin_record::{Ending, Findings, Kinds, Metric, Sections, WantedRepeats};
 use kelvin_run as run;
 use kelvin_run::config::Config;
 use kelvin_run::{Observer, Observing, Rules, Runner, RunnerSettings, Start};
-use kelvin_system::pipeline;
-use kelvin_system::pipeline::{Code, Made, Watch};
+use kelvin_system::pipeline::{self, Code, Made, Watch};
 
 /// A check that is ready to measure.
 pub(super) struct Stage<'a> {

@@ -1,16 +1,14 @@
 //! Writes the files of a report.
 
-use std::fs;
 use std::path::Path;
-use std::{panic, thread};
+use std::{fs, panic, thread};
 
 use anyhow::Context as _;
 
 use crate::baseline::Hint;
 use kelvin_base::digest::Digest;
 use kelvin_base::file;
-use kelvin_gate::report;
-use kelvin_gate::report::Report;
+use kelvin_gate::report::{self, Report};
 use kelvin_gate::{Judgement, opening};
 use kelvin_page::Opening;
 use kelvin_page::html::Texts;

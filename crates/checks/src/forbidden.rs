@@ -1,10 +1,9 @@
 //! Actions that no scenario may take: writing files without permission, or revealing a secret.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use globset::GlobSet;
 

@@ -11,8 +11,7 @@ use super::scenario::Scenario;
 use kelvin_page::display;
 use kelvin_probe::RepeatedItems;
 use kelvin_run::judge::{Exhibit, Judge, JudgeSettings, MaxErrors, Ungraded, UngradedCode};
-use kelvin_run::judging;
-use kelvin_run::judging::Graded;
+use kelvin_run::judging::{self, Graded};
 use kelvin_run::{Runner, Step, Task};
 
 /// Two scores that differ by no more than this count as equal.

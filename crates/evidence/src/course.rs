@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::EvidenceSettings;
 use super::basis::Basis;
 use super::cases::{self, Corpus};
 use super::decision::DecisionReader;
-use super::following;
 use super::judged::JudgedPairs;
 use super::measure::Measurement;
 use super::perturb::{Plan, Variant};
 use super::section::{EvidenceSection, findings};
 use super::survey::{Survey, plan, plan_each};
+use super::{EvidenceSettings, following};
 use kelvin_base::digest::Fields;
 use kelvin_base::notice::Notice;
 use kelvin_probe::{ChosenItems, Items, Planned, Probe};
@@ -23,8 +22,7 @@ use kelvin_record::{
     Ending, Findings, ListedVariant, Listing, Repeats, SectionFingerprint, WantedRepeats,
 };
 use kelvin_run::config::Config;
-use kelvin_run::judge;
-use kelvin_run::judge::Scorer;
+use kelvin_run::judge::{self, Scorer};
 use kelvin_run::{Runner, Step, judging};
 
 /// The cases of a configuration, and which of them are measured.

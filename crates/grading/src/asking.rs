@@ -7,8 +7,7 @@ use std::sync::Arc;
 use super::record::{Scoring, Unscored};
 use kelvin_base::usage::Usage;
 use kelvin_run::judge::{Exhibit, Grade, Judge, Ungraded};
-use kelvin_run::judging;
-use kelvin_run::judging::Graded;
+use kelvin_run::judging::{self, Graded};
 use kelvin_run::{Runner, Task};
 
 /// The prompt and the repeat of a sample.

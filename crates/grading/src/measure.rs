@@ -19,8 +19,7 @@ use kelvin_probe::RepeatedItems;
 use kelvin_record::{Ending, KeptText, SharedMap, WantedRepeats};
 use kelvin_run::judge::Grade;
 use kelvin_run::judge::planted::{PlantedAnswers, Proof};
-use kelvin_run::kept;
-use kelvin_run::{Outcome, Runner};
+use kelvin_run::{Outcome, Runner, kept};
 
 /// A running measurement.
 pub(super) struct Grading<'a> {

@@ -12,8 +12,7 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
 use kelvin_page::have;
 use kelvin_probe::rows::{self, RowFields, RowForm};
-use kelvin_run::config::Problem;
-use kelvin_run::config::diagnostic;
+use kelvin_run::config::{Problem, diagnostic};
 
 /// One prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::GradingSettings;
 use super::asking::{self, Pair, Turns};
-use super::plan;
 use super::record::{Answered, GradedSample, PromptRecord, Scoring, Unscored, UnscoredCode};
 use super::section::{GradingSection, findings};
+use super::{GradingSettings, plan};
 use kelvin_base::exit::Misuse;
 use kelvin_page::counted;
 use kelvin_probe::Rejudging;

@@ -3,20 +3,18 @@
 //! every other call apply to it.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::config::{CASES_FILE, CASES_REGEX, Suite};
 use super::gather::{SuiteRun, gather};
-use super::plugin;
-use super::readers;
 use super::record::EarlyEnd;
 use super::written::{FileState, states};
+use super::{plugin, readers};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_page::listed;

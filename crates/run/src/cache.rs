@@ -16,10 +16,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Observing, Reader, Rules};
-use crate::Outcome;
-use crate::stored;
 use crate::stored::{ANSWERS, TAG, TAG_TEXT, UNFINISHED};
 use crate::targets::Reply;
+use crate::{Outcome, stored};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::Streams;

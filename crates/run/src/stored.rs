@@ -1,9 +1,8 @@
 //! The whole folder of the cache: the removal of answers that are too old or take too much space.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use std::{fs, io};
 
 use anyhow::Context as _;
 

@@ -1,10 +1,9 @@
 //! Cleans up what the code of the change may leave behind: processes that keep running, and text in the files through
 //! which a step gives commands to the workflow.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::{Context as _, ensure};
 

@@ -12,8 +12,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use super::CiRequest;
 use super::left::{Nothing, PostRequest, left};
-use crate::baseline;
-use crate::baseline::{BranchWriter, Hint, Taken};
+use crate::baseline::{self, BranchWriter, Hint, Taken};
 use crate::check::save::{SaveRequest, save, writer};
 use crate::check::{claims, configuration, named};
 use kelvin_base::exit::Misuse;

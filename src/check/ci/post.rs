@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use anyhow::{anyhow, ensure};
 
-use super::PostRequest;
 use super::follows::hold;
 use super::kept::keep_later;
 use super::left::{Nothing, caveat, left};
-use super::place;
-use crate::check::approval;
-use crate::check::approval::{ApprovalSite, ChangeStage};
+use super::{PostRequest, place};
+use crate::check::approval::{self, ApprovalSite, ChangeStage};
 use crate::check::named;
 use kelvin_gate::Judgement;
 use kelvin_gate::approval::Origin;

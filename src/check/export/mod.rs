@@ -13,9 +13,8 @@ use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::baseline;
-use crate::personal;
 use crate::registry::Registry;
+use crate::{baseline, personal};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 use kelvin_base::file::beneath::Beneath;

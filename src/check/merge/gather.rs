@@ -1,9 +1,8 @@
 //! Finds the reports of shards: in files, in their folders, in folders of folders.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use anyhow::Context as _;
 

@@ -16,12 +16,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::baseline;
-use crate::baseline::{Hint, Login};
+use crate::baseline::{self, Hint, Login};
 use commands::NamedFiles;
 pub(super) use commands::option_and_file;
-use kelvin_run::config;
-use kelvin_run::config::Config;
+use kelvin_run::config::{self, Config};
 use kelvin_system::git::Oid;
 use mentions::{Files, Reached};
 use programs::Programs;

@@ -10,10 +10,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{RunnerSettings, Start};
-use crate::cache::{self, Keys};
-use crate::cache::{Cache, CacheHit};
-use crate::journal;
-use crate::journal::{Header, Journal, JournalBasis, LeftByEarlier};
+use crate::cache::{self, Cache, CacheHit, Keys};
+use crate::journal::{self, Header, Journal, JournalBasis, LeftByEarlier};
 use crate::tree::Tree;
 use crate::{AnswerSource, Outcome, Reader, Task};
 use kelvin_base::digest::{Digest, Fields};

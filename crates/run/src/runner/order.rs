@@ -11,9 +11,8 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::{Input, OUTPUT, Runner, sample};
-use crate::Task;
 use crate::targets::{Ended, FreshTarget, Invocation, Target};
-use crate::{pool, retry};
+use crate::{Task, pool, retry};
 use kelvin_base::digest::Fields;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};

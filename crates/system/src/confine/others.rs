@@ -2,10 +2,9 @@
 //! so none can escape.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 

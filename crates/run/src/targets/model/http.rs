@@ -18,8 +18,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::runtime::Handle;
 
 use kelvin_base::failure::{Failure, FailureKind};
-use kelvin_system::proxy;
-use kelvin_system::proxy::{Encrypted, Way};
+use kelvin_system::proxy::{self, Encrypted, Way};
 use kelvin_system::signal::Interrupt;
 
 /// How often a waiting call checks for an interruption.

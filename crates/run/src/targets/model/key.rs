@@ -1,8 +1,7 @@
 //! The key of a server. It comes from the environment, is sent in one header of a request, and is never written
 //! anywhere.
 
-use std::env;
-use std::fmt;
+use std::{env, fmt};
 
 use kelvin_base::exit::Misuse;
 
