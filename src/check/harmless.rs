@@ -103,8 +103,8 @@ fn is_compared(request: &GateRequest, config: &Config) -> bool {
     is_whole && check.mode == CheckMode::Run && !is_push && has_a_base
 }
 
-/// The change, if it needs no run; the inner error says why it needs one. The outer error: it is not known whether a
-/// run is needed.
+/// The change, if it needs no run; the inner error says why it needs one. With the outer error it is not known whether
+/// a run is needed.
 fn unaffected(
     request: &GateRequest,
     config: &Config,

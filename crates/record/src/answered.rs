@@ -174,8 +174,9 @@ pub enum Ought {
     Move,
 }
 
-/// The first hits of the base and of the head for the same item, for people who look at the changes. No figures are
-/// computed from them.
+// No figures are computed from these hits; they are for people who look at the changes.
+
+/// The first hits of the base and of the head for the same item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RankedHits {
     /// What is expected among the hits; empty if nobody has said it.

@@ -52,8 +52,8 @@ pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Finds the open pull request of a branch whose run was started by hand or by a schedule. The reason why GitHub gave
-/// no answer; the run continues without a pull request.
+/// Finds the open pull request of a branch whose run was started by hand or by a schedule. Fails with the reason why
+/// GitHub gave no answer; the run continues without a pull request.
 pub(super) fn find_pull_request(
     client: Option<&Client>,
     root: &Path,
