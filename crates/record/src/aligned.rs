@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::section::AnySection;
-use crate::Metric;
+use crate::{ComparedSide, Metric};
 use kelvin_page::{ComparisonPage, Phrase};
 
 /// Two sections whose figures can be compared.
@@ -163,22 +162,3 @@ pub struct AlignmentWarning {
 
 /// The comparison of a probe that this program does not know: it is kept unchanged.
 impl ItemComparison for Value {}
-
-/// A side of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ComparedSide {
-    /// What the change is compared with.
-    Base,
-    /// The change.
-    Head,
-}
-
-impl fmt::Display for ComparedSide {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Base => "base",
-            Self::Head => "head",
-        })
-    }
-}

@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::section::AnySection;
-use crate::Metric;
+use crate::{Ending, Metric};
 use kelvin_base::notice::Notice;
 
 /// The results of a probe.
@@ -72,20 +69,4 @@ pub struct SettingDiffers {
     pub base: Vec<String>,
     /// Its values on the head.
     pub head: Vec<String>,
-}
-
-/// Whether a run came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// Every invocation was made.
-    Complete,
-    /// A signal, or a person who was asked, stopped the run; the report has what was finished.
-    Interrupted,
-    /// Inputs were written and nothing was run.
-    DryRun,
-    /// Every baseline invocation failed.
-    Failed,
-    /// The code of the pipeline changed while it ran: which code gave which answer is not known.
-    Changed,
 }

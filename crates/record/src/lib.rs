@@ -5,6 +5,7 @@ mod aligned;
 mod answered;
 pub mod approval;
 mod comparisons;
+mod ending;
 mod findings;
 mod kept;
 pub mod kinds;
@@ -19,15 +20,16 @@ mod shard;
 mod shared;
 
 pub use aligned::{
-    AlignedSection, AlignedSections, AlignmentWarning, ComparedSide, ComparisonForm,
-    ItemComparison, Surroundings, UnfinishedRun, Viewpoint,
+    AlignedSection, AlignedSections, AlignmentWarning, ComparisonForm, ItemComparison,
+    Surroundings, UnfinishedRun, Viewpoint,
 };
 pub use answered::{
     Answer, AnsweredInput, AnsweredItem, AnsweredSwap, ExpectedHit, Flip, Ought, RankedHit,
     RankedHits, SectionAnswers,
 };
 pub use comparisons::ItemComparisons;
-pub use findings::{Ending, Findings, RunView, SettingDiffers};
+pub use ending::{ComparedSide, Ending};
+pub use findings::{Findings, RunView, SettingDiffers};
 pub use kept::{KeptText, KeptTexts, is_withheld, withheld};
 pub use kinds::{JsonFields, Kinds, SectionKind, metric_name};
 pub use metric::{

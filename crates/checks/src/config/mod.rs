@@ -1,6 +1,7 @@
 //! The settings of this probe in their checked form, made from the keys that it owns in `kelvin.yaml`.
 
 mod check;
+mod nodes;
 mod own;
 mod services;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::check::{ScenarioFields, unset};
+use super::nodes::{ScenarioFields, unset};
 use crate::keys::ServiceKeys;
 use crate::services::{DeclaredServices, Service, variable};
 use crate::{interpolate, services};
