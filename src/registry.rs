@@ -64,38 +64,22 @@ impl Registry {
         kinds.map(|kind| *kind as &dyn SectionKind).collect()
     }
 
-    /// Reads and checks the configuration.
-    ///
-    /// # Errors
-    ///
-    /// Fails like [`Config::load`].
+    /// Reads and checks the configuration. Fails like [`Config::load`].
     pub(crate) fn configured(self, overrides: &Overrides) -> anyhow::Result<Config> {
         kelvin_probe::configured(overrides, self.0)
     }
 
-    /// Reads and checks a configuration from its file, without overrides.
-    ///
-    /// # Errors
-    ///
-    /// Fails like [`Config::load`].
+    /// Reads and checks a configuration from its file, without overrides. Fails like [`Config::load`].
     pub(crate) fn configured_in(self, file: &Path) -> anyhow::Result<Config> {
         self.configured(&overrides_naming(file))
     }
 
-    /// Checks a text that will be written to `file`.
-    ///
-    /// # Errors
-    ///
-    /// Fails like [`Config::load`].
+    /// Checks a text that will be written to `file`. Fails like [`Config::load`].
     pub(crate) fn configured_by(self, text: &str, file: &Path) -> anyhow::Result<Config> {
         kelvin_probe::configured_by(text, file, self.0)
     }
 
-    /// Reads a run report that has our version of the format.
-    ///
-    /// # Errors
-    ///
-    /// Fails like [`json::read`].
+    /// Reads a run report that has our version of the format. Fails like [`json::read`].
     pub(crate) fn report(self, bytes: &[u8]) -> anyhow::Result<Report> {
         json::read(bytes, &self.of_sections())
     }

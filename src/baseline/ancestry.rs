@@ -4,9 +4,7 @@ use std::path::Path;
 
 use super::Unknown;
 use anyhow::{Context as _, anyhow};
-use kelvin_system::git;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{self, Oid, Repository};
 
 /// The parents according to the commit object itself. In a shallow clone libgit2 hides the parents of a boundary
 /// commit; the object contains them.
@@ -30,11 +28,7 @@ pub(crate) fn short(commit: Oid) -> String {
     text
 }
 
-/// The commit that is checked out; none before the first.
-///
-/// # Errors
-///
-/// Fails if HEAD exists and cannot be read.
+/// The commit that is checked out; none before the first. Fails if HEAD exists and cannot be read.
 pub(crate) fn checked_out(repo: &Repository) -> anyhow::Result<Option<Oid>> {
     match repo.head().and_then(|head| head.peel_to_commit()) {
         Ok(commit) => Ok(Some(commit.id())),

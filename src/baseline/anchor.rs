@@ -55,11 +55,7 @@ impl AncestorReport {
     }
 }
 
-/// Finds the anchor.
-///
-/// # Errors
-///
-/// Fails with the reason why there is no anchor.
+/// Finds the anchor. Fails with the reason why there is no anchor.
 pub(crate) fn anchor(search: &Search<'_>, wanted: &Anchor) -> anyhow::Result<Anchored> {
     let repo = super::open(search.root)?;
     let remote = Remote::of(&repo).with(search.login, search.hint);

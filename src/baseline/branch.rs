@@ -98,11 +98,7 @@ impl<'a> Branch<'a> {
     }
 
     /// Fetches the branch from the remote. A failure is reported and not fatal: the result of an earlier fetch can
-    /// still be read.
-    ///
-    /// # Errors
-    ///
-    /// Fails with git's message if the remote could not be asked or has no such branch.
+    /// still be read. Fails with git's message if the remote could not be asked or has no such branch.
     pub(crate) fn fetch(&self) -> anyhow::Result<()> {
         if self.local {
             return Ok(());
@@ -111,11 +107,7 @@ impl<'a> Branch<'a> {
         self.remote.fetch(&[&refspec], Some(1))
     }
 
-    /// Every report of every configuration, in the order of the tree.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the branch exists and cannot be read.
+    /// Every report of every configuration, in the order of the tree. Fails if the branch exists and cannot be read.
     pub(crate) fn kept(&self) -> anyhow::Result<Vec<KeptOnBranch>> {
         let Some(tree) = self.tree()? else {
             return Ok(Vec::new());
@@ -145,11 +137,7 @@ impl<'a> Branch<'a> {
     }
 
     /// Fetches every report that a partial clone has left out at once, so that reading them one by one needs no
-    /// network.
-    ///
-    /// # Errors
-    ///
-    /// Fails with git's message.
+    /// network. Fails with git's message.
     pub(crate) fn complete(&self) -> anyhow::Result<()> {
         match self.tree()? {
             Some(tree) => tree::complete(self.remote, &tree),
@@ -157,21 +145,13 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// The bytes of a report on the branch.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the bytes cannot be read, or are too many.
+    /// The bytes of a report on the branch. Fails if the bytes cannot be read, or are too many.
     pub(crate) fn bytes(&self, kept: &KeptOnBranch) -> anyhow::Result<Vec<u8>> {
         tree::blob(self.remote, kept.blob)
     }
 
-    /// Adds a report and pushes it, repeatedly if others write at the same time.
-    ///
-    /// # Errors
-    ///
-    /// The error chain contains [`Taken`] if another job of the same run was faster; any other error if the report
-    /// cannot be written or pushed.
+    /// Adds a report and pushes it, repeatedly if others write at the same time. The error chain contains [`Taken`] if
+    /// another job of the same run was faster; any other error if the report cannot be written or pushed.
     pub(crate) fn save(&self, entry: &BranchEntry<'_>) -> anyhow::Result<()> {
         let blob = self
             .remote

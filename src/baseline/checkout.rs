@@ -10,8 +10,7 @@ use git2::{ObjectType, Oid, Status, StatusOptions, Tree};
 
 use super::{Hint, Login, Remote, commit, tree};
 use kelvin_system::git::Repository;
-use kelvin_system::pipeline;
-use kelvin_system::pipeline::Against;
+use kelvin_system::pipeline::{self, Against};
 
 /// How the files of a commit are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +35,8 @@ pub(crate) struct CommitFiles {
 /// Neither the index nor the work tree is touched.
 ///
 /// The files are in their own repository, which uses the objects of `repo`. So the code of the pipeline has the same
-/// fingerprint there as in the work tree, and a pipeline that asks git for its commit gets an answer.
-///
-/// # Errors
-///
-/// Fails if the commit is not available or its files cannot be written.
+/// fingerprint there as in the work tree, and a pipeline that asks git for its commit gets an answer. Fails if the
+/// commit is not available or its files cannot be written.
 pub(crate) fn checkout(
     repo: &Repository,
     commit: Oid,
@@ -121,11 +117,7 @@ const FORM_OF_FILES: [&str; 4] = [
 ];
 
 /// The first of some files that differs between git and the work tree: the file is outside the repository, ignored, new
-/// or changed.
-///
-/// # Errors
-///
-/// Fails if the repository cannot be read.
+/// or changed. Fails if the repository cannot be read.
 pub(crate) fn first_not_kept<'f>(
     repo: &Repository,
     files: &'f [PathBuf],
@@ -147,11 +139,7 @@ pub(crate) fn first_not_kept<'f>(
 }
 
 /// The commit with which a change is compared, and how the work tree around `root` differs from it; none if its files
-/// cannot be listed.
-///
-/// # Errors
-///
-/// Fails if there is no base, or if the base cannot be read.
+/// cannot be listed. Fails if there is no base, or if the base cannot be read.
 pub(crate) fn edited(
     root: &Path,
     (login, hint): (Option<&Login>, &Hint),
@@ -166,11 +154,7 @@ pub(crate) fn edited(
 
 /// Writes the files of a commit into an empty folder, like [`checkout`], and adds links to everything in the work tree
 /// that git does not store, so that programs that were installed there are found. Returns the path of `root` in the new
-/// folder.
-///
-/// # Errors
-///
-/// Fails if the commit is not available, or if its files cannot be written.
+/// folder. Fails if the commit is not available, or if its files cannot be written.
 pub(crate) fn furnished(
     root: &Path,
     commit: Oid,
@@ -201,11 +185,7 @@ pub(crate) fn furnished(
 }
 
 /// The files and folders of the work tree that git does not keep, since they are new or ignored. A folder of which it
-/// keeps nothing is one entry.
-///
-/// # Errors
-///
-/// Fails if the work tree cannot be compared with git.
+/// keeps nothing is one entry. Fails if the work tree cannot be compared with git.
 pub(super) fn not_kept(repo: &Repository) -> anyhow::Result<Vec<PathBuf>> {
     let mut options = StatusOptions::new();
     options.include_untracked(true).include_ignored(true);
@@ -222,11 +202,8 @@ pub(super) fn not_kept(repo: &Repository) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Checks that the files of a checkout have not changed since they were written.
-///
-/// # Errors
-///
-/// Fails if a file was changed or removed.
+/// Checks that the files of a checkout have not changed since they were written. Fails if a file was changed or
+/// removed.
 pub(crate) fn demand_untouched(root: &Path) -> anyhow::Result<()> {
     let repo = super::open(root)?;
     let mut options = StatusOptions::new();

@@ -3,15 +3,12 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use anyhow::{Context as _, anyhow, ensure};
-use kelvin_system::git;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{self, Oid, Repository};
 
-use super::Unknown;
 use super::ancestry::{head, parents, short};
 use super::hint::Hint;
-use super::releases;
 use super::remote::Remote;
+use super::{Unknown, releases};
 
 /// The commit with which a change is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,11 +20,8 @@ pub(crate) struct Base {
 }
 
 /// Finds the base, and fetches only the data that are needed for this. If the tip before a forced push is gone, a
-/// second base is returned, which is used if there is no report of the first base.
-///
-/// # Errors
-///
-/// Fails with texts for the notice that explains why there is no baseline: what is missing and what to do.
+/// second base is returned, which is used if there is no report of the first base. Fails with texts for the notice that
+/// explains why there is no baseline: what is missing and what to do.
 pub(crate) fn bases(remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Vec<Base>> {
     match &hint.before {
         Some(before) if hint.is_push() => before_push(remote, before),
@@ -59,11 +53,7 @@ fn before_push(remote: &Remote<'_>, before: &str) -> anyhow::Result<Vec<Base>> {
     Ok(bases)
 }
 
-/// The first of [`bases`].
-///
-/// # Errors
-///
-/// Fails like [`bases`].
+/// The first of [`bases`]. Fails like [`bases`].
 pub(crate) fn base(remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
     bases(remote, hint).map(|mut bases| bases.swap_remove(0))
 }

@@ -33,11 +33,8 @@ pub(super) fn stand_in(folder: &Path) -> bool {
 }
 
 /// Gives a checkout the environments that stand in the work tree. Those that the commit has itself stay. An environment
-/// with a file that git keeps is left out: the change may have written it.
-///
-/// # Errors
-///
-/// Fails if the folders cannot be read or written.
+/// with a file that git keeps is left out: the change may have written it. Fails if the folders cannot be read or
+/// written.
 pub(crate) fn provide(repo: &Repository, checkout: &Path) -> anyhow::Result<()> {
     let work_tree = repo.workdir().context("the repository has no work tree")?;
     let places = Places {

@@ -10,11 +10,8 @@ use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
 
-/// Reads a report of this program.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the file is missing or is not a regular file; any other error if it is not a usable report.
+/// Reads a report of this program. Fails with a [`Misuse`] if the file is missing or is not a regular file; any other
+/// error if it is not a usable report.
 pub(crate) fn read_file(path: &Path, registry: Registry) -> anyhow::Result<Report> {
     registry.report(&bytes(path)?)
 }

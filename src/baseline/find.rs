@@ -18,11 +18,8 @@ use kelvin_gate::report::Report;
 use kelvin_github as github;
 use kelvin_record::settings::BaselineSource;
 
-/// Finds the baseline.
-///
-/// # Errors
-///
-/// Fails only if a named file does not exist: any other failure is recorded as a source that could not be used.
+/// Finds the baseline. Fails only if a named file does not exist: any other failure is recorded as a source that could
+/// not be used.
 pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     if let Some(path) = &search.settings.file {
         if search.hint.pull_request.is_some() {
@@ -336,11 +333,8 @@ impl SearchPosition<'_> {
     }
 }
 
-/// A path below the configuration's folder, as a path in the repository.
-///
-/// # Errors
-///
-/// Fails if there is no work tree, or if the folder is outside the work tree.
+/// A path below the configuration's folder, as a path in the repository. Fails if there is no work tree, or if the
+/// folder is outside the work tree.
 pub(super) fn in_repository(
     repo: &Repository,
     root: &Path,

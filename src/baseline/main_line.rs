@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use kelvin_system::git::Oid;
+use kelvin_system::git::{self, Oid};
 
 use super::Remote;
 use super::ancestry::walked;
 use super::commit::default_branch_here;
-use kelvin_system::git;
 
 /// The positions of some commits relative to the default branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -117,11 +117,7 @@ pub(crate) fn provenance(source: Source, place: String, commit: Option<String>) 
     }
 }
 
-/// Opens the repository around a folder.
-///
-/// # Errors
-///
-/// Fails with advice if there is no repository or if it belongs to another user.
+/// Opens the repository around a folder. Fails with advice if there is no repository or if it belongs to another user.
 pub(crate) fn open(root: &Path) -> anyhow::Result<Repository> {
     let mut opened = Repository::around(root, AcceptedOwners::Checked);
     if let Err(Closed::Foreign(top)) = &opened

@@ -40,11 +40,7 @@ pub(crate) struct OtherReport {
     pub(crate) first_is_copied: bool,
 }
 
-/// Finds other reports of the base's code, nearest to the base first.
-///
-/// # Errors
-///
-/// Fails if the branch cannot be fetched or read.
+/// Finds other reports of the base's code, nearest to the base first. Fails if the branch cannot be fetched or read.
 pub(crate) fn others(
     search: &Search<'_>,
     base: &Report,

@@ -13,8 +13,7 @@ use kelvin_base::packages::{self, Installed};
 use kelvin_system::git::Oid;
 use kelvin_system::pipeline;
 
-use super::environments;
-use super::{Remote, tree};
+use super::{Remote, environments, tree};
 
 /// Files that say more than which packages there are. They count only without a list beside them, and only by their parts
 /// about packages.
@@ -58,11 +57,7 @@ const KEYS_OF_NO_PACKAGE: [&str; 9] = [
 
 /// The lists of packages that the work tree has otherwise than a commit, relative to the top of the repository: those in the
 /// folder of the configuration, above it, and beside an environment; those of `pip` below it too, since `requirements/`
-/// may hold them.
-///
-/// # Errors
-///
-/// Fails if the commit or the work tree cannot be read.
+/// may hold them. Fails if the commit or the work tree cannot be read.
 pub(crate) fn edited_lists(
     remote: &Remote<'_>,
     base: Oid,

@@ -40,11 +40,7 @@ fn tags_of_repository(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<String
     }
 }
 
-/// The names of the tags of each commit that has tags, sorted.
-///
-/// # Errors
-///
-/// Fails if the tags cannot be read.
+/// The names of the tags of each commit that has tags, sorted. Fails if the tags cannot be read.
 pub(super) fn tags(repo: &Repository) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
     let mut releases: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let references = repo

@@ -9,12 +9,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use kelvin_system::git::Oid;
+use kelvin_system::git::{Oid, Repository};
 
 use super::failed::Failed;
 use super::unknown::Unknown;
 use super::{Hint, Login};
-use kelvin_system::git::Repository;
 use kelvin_system::{confine, git};
 
 /// A remote of a repository.
@@ -94,9 +93,6 @@ impl<'a> Remote<'a> {
     }
 
     /// Fetches commits, branches or refspecs. `depth` limits how many commits of each are fetched into a shallow clone.
-    ///
-    /// # Errors
-    ///
     /// The error is the message of git, in one line.
     pub(crate) fn fetch(&self, what: &[&str], depth: Option<usize>) -> anyhow::Result<()> {
         self.demand()?;
@@ -111,11 +107,8 @@ impl<'a> Remote<'a> {
     }
 
     /// Pushes a commit to a branch if the branch is still at `seen`, where we saw it last. `seen` is none if the branch
-    /// does not exist yet.
-    ///
-    /// # Errors
-    ///
-    /// The error has [`BranchMoved`] in its chain if somebody else pushed first; otherwise it is the message of git.
+    /// does not exist yet. The error has [`BranchMoved`] in its chain if somebody else pushed first; otherwise it is
+    /// the message of git.
     pub(crate) fn push(&self, commit: Oid, branch: &str, seen: Option<Oid>) -> anyhow::Result<()> {
         self.demand()?;
         let seen = seen.map(|commit| commit.to_string()).unwrap_or_default();
@@ -145,22 +138,16 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// Makes sure that an object is in this clone; git fetches an object that a partial clone has left out.
-    ///
-    /// # Errors
-    ///
-    /// The error is the message of git, and for a partial clone also what to do.
+    /// Makes sure that an object is in this clone; git fetches an object that a partial clone has left out. The error
+    /// is the message of git, and for a partial clone also what to do.
     pub(crate) fn want(&self, object: Oid) -> anyhow::Result<()> {
         self.demand()?;
         let asked = self.git(&["cat-file".into(), "-e".into(), object.to_string()]);
         self.left_out(asked)
     }
 
-    /// Makes sure that many objects are in this clone, with one call.
-    ///
-    /// # Errors
-    ///
-    /// The error is the message of git, and for a partial clone also what to do.
+    /// Makes sure that many objects are in this clone, with one call. The error is the message of git, and for a
+    /// partial clone also what to do.
     pub(crate) fn want_all(&self, objects: &BTreeSet<Oid>) -> anyhow::Result<()> {
         if objects.is_empty() {
             return Ok(());
@@ -199,11 +186,8 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// The branch that the HEAD of the remote names.
-    ///
-    /// # Errors
-    ///
-    /// The error is the message of git, or says that the remote has no HEAD.
+    /// The branch that the HEAD of the remote names. The error is the message of git, or says that the remote has no
+    /// HEAD.
     pub(crate) fn default_branch(&self) -> anyhow::Result<String> {
         self.demand()?;
         let asked = ["ls-remote", "--symref", &self.name, "HEAD"].map(str::to_owned);
@@ -214,11 +198,7 @@ impl<'a> Remote<'a> {
             .with_context(|| format!("the remote `{}` has no HEAD", self.name))
     }
 
-    /// The tags, each with the commit that it names.
-    ///
-    /// # Errors
-    ///
-    /// The error is the message of git.
+    /// The tags, each with the commit that it names. The error is the message of git.
     pub(super) fn tags(&self) -> anyhow::Result<Vec<(Oid, String)>> {
         self.demand()?;
         let said = self.git(&["ls-remote", "--tags", &self.name].map(str::to_owned))?;

@@ -16,11 +16,7 @@ use kelvin_base::file;
 const MOST_BYTES: u64 = 256 * 1024;
 
 /// Finds the former name of the current configuration: a name under which the same cases were measured with the same
-/// settings, and which no configuration has any more.
-///
-/// # Errors
-///
-/// Fails if there is no such name, or more than one.
+/// settings, and which no configuration has any more. Fails if there is no such name, or more than one.
 pub(super) fn name<'k>(
     place: &SearchPosition<'_>,
     kept: &'k [KeptOnBranch],

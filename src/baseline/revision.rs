@@ -16,11 +16,7 @@ use kelvin_record::settings::BaselineSettings;
 /// Reads a report from one source, and also returns a description of the place.
 type Read<'a> = dyn Fn() -> anyhow::Result<(Vec<u8>, String)> + 'a;
 
-/// The commit that a revision refers to.
-///
-/// # Errors
-///
-/// Fails if there is no repository, or no such revision in it.
+/// The commit that a revision refers to. Fails if there is no repository, or no such revision in it.
 pub(crate) fn resolve(root: &Path, revision: &str) -> anyhow::Result<Oid> {
     let repo = super::open(root)?;
     let found = repo.revparse_single(revision);
@@ -49,11 +45,8 @@ pub(crate) fn branch(root: &Path) -> Option<String> {
     head.shorthand().ok().map(str::to_owned)
 }
 
-/// The report of a commit, from the tree of the commit or from the branch of reports.
-///
-/// # Errors
-///
-/// The error lists each place that was tried, and why it had no report.
+/// The report of a commit, from the tree of the commit or from the branch of reports. The error lists each place that
+/// was tried, and why it had no report.
 pub(crate) fn of_commit(
     registry: Registry,
     root: &Path,
@@ -119,11 +112,8 @@ pub(crate) fn of_commit(
 /// A file of a commit; none if the commit has no such file.
 pub(crate) type BaseFile = anyhow::Result<Option<Vec<u8>>>;
 
-/// The commit that a change starts from, and the files below the folder of the configuration at that commit.
-///
-/// # Errors
-///
-/// Fails if there is no repository or no base. If a file exists and cannot be read, that file has its own error.
+/// The commit that a change starts from, and the files below the folder of the configuration at that commit. Fails if
+/// there is no repository or no base. If a file exists and cannot be read, that file has its own error.
 pub(crate) fn base_files(
     root: &Path,
     (login, hint): (Option<&Login>, &Hint),

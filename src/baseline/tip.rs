@@ -3,9 +3,7 @@
 
 use std::path::Path;
 
-use kelvin_system::git;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{self, Oid, Repository};
 
 use super::ancestry::{head, parents};
 use super::short;
@@ -32,11 +30,7 @@ pub(crate) struct CheckedOut {
 
 impl CheckedOut {
     /// Reads HEAD of the repository that a folder belongs to. libgit2 finds no parents in a shallow clone, but the
-    /// commit object itself names them.
-    ///
-    /// # Errors
-    ///
-    /// Fails if there is no repository, or no commit in it.
+    /// commit object itself names them. Fails if there is no repository, or no commit in it.
     pub(crate) fn of(root: &Path) -> anyhow::Result<Self> {
         let repo = super::open(root)?;
         let commit = head(&repo)?;
@@ -58,11 +52,8 @@ impl CheckedOut {
 }
 
 impl Tip {
-    /// Fails unless HEAD of the repository of a folder is the tip or a merge of the tip.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] that says which commit is checked out, and what to write into the workflow.
+    /// Fails unless HEAD of the repository of a folder is the tip or a merge of the tip. Fails with a [`Misuse`] that
+    /// says which commit is checked out, and what to write into the workflow.
     pub(crate) fn demand(&self, root: &Path) -> Result<CheckedOut, Misuse> {
         let tip = self.known()?;
         let found = CheckedOut::of(root).map_err(|error| {
@@ -84,11 +75,7 @@ impl Tip {
     }
 
     /// Like [`Self::demand`], but for the commit that a finished report names. HEAD, which was checked before, is
-    /// accepted too.
-    ///
-    /// # Errors
-    ///
-    /// Fails like [`Self::demand`].
+    /// accepted too. Fails like [`Self::demand`].
     pub(crate) fn demand_of_report(&self, root: &Path, commit: Option<&str>) -> Result<(), Misuse> {
         let tip = self.known()?;
         let head = self.demand(root)?.commit.to_string();

@@ -61,11 +61,7 @@ pub(crate) struct Touched {
     pub(crate) uncommitted: BTreeSet<PathBuf>,
 }
 
-/// Lists the files that a change touches.
-///
-/// # Errors
-///
-/// Fails if there is no base, or a tree cannot be read.
+/// Lists the files that a change touches. Fails if there is no base, or a tree cannot be read.
 pub(crate) fn touched(
     root: &Path,
     (login, hint): (Option<&Login>, &Hint),
@@ -227,11 +223,7 @@ pub(crate) struct HeadFiles {
     pub(crate) links: Vec<(PathBuf, Option<PathBuf>)>,
 }
 
-/// Lists the files of the commit that is checked out.
-///
-/// # Errors
-///
-/// Fails if a tree or a link cannot be read.
+/// Lists the files of the commit that is checked out. Fails if a tree or a link cannot be read.
 pub(crate) fn head_files(
     root: &Path,
     (login, hint): (Option<&Login>, &Hint),

@@ -11,11 +11,8 @@ use super::remote::Remote;
 /// The size of the largest report that is read; a larger one is damaged or hostile.
 pub(crate) const MAX_BYTES: usize = 128 * 1024 * 1024;
 
-/// The bytes of a file in a commit; none if the commit has no such file.
-///
-/// # Errors
-///
-/// Fails if the commit or the file exists but cannot be read.
+/// The bytes of a file in a commit; none if the commit has no such file. Fails if the commit or the file exists but
+/// cannot be read.
 pub(crate) fn read(
     remote: &Remote<'_>,
     commit: Oid,
@@ -37,11 +34,7 @@ pub(crate) fn read(
     Ok(None)
 }
 
-/// The tree of a commit; it is fetched if this clone does not have it.
-///
-/// # Errors
-///
-/// Fails if the tree is not available.
+/// The tree of a commit; it is fetched if this clone does not have it. Fails if the tree is not available.
 pub(crate) fn tree_of_commit<'r>(remote: &Remote<'r>, commit: Oid) -> anyhow::Result<Tree<'r>> {
     let cannot = || format!("commit {} cannot be had", super::short(commit));
     let repo = remote.repo();
@@ -58,11 +51,7 @@ pub(crate) fn tree_of_commit<'r>(remote: &Remote<'r>, commit: Oid) -> anyhow::Re
     find(remote, found.tree_id()).with_context(cannot)
 }
 
-/// A tree; it is fetched if a partial clone has left it out.
-///
-/// # Errors
-///
-/// Fails if the tree is not available.
+/// A tree; it is fetched if a partial clone has left it out. Fails if the tree is not available.
 pub(crate) fn find<'r>(remote: &Remote<'r>, id: Oid) -> anyhow::Result<Tree<'r>> {
     let repo = remote.repo();
     repo.find_tree(id).or_else(|_| {
@@ -72,11 +61,8 @@ pub(crate) fn find<'r>(remote: &Remote<'r>, id: Oid) -> anyhow::Result<Tree<'r>>
     })
 }
 
-/// The bytes of a blob; it is fetched if a partial clone has left it out.
-///
-/// # Errors
-///
-/// Fails if the blob is not available or too large.
+/// The bytes of a blob; it is fetched if a partial clone has left it out. Fails if the blob is not available or too
+/// large.
 pub(crate) fn blob(remote: &Remote<'_>, id: Oid) -> anyhow::Result<Vec<u8>> {
     let repo = remote.repo();
     let blob = repo.find_blob(id).or_else(|_| {
@@ -93,11 +79,7 @@ pub(crate) fn blob(remote: &Remote<'_>, id: Oid) -> anyhow::Result<Vec<u8>> {
     Ok(bytes.to_vec())
 }
 
-/// Fetches, with one call, every file below a tree that a partial clone has left out.
-///
-/// # Errors
-///
-/// The error is the message of git.
+/// Fetches, with one call, every file below a tree that a partial clone has left out. The error is the message of git.
 pub(crate) fn complete(remote: &Remote<'_>, tree: &Tree<'_>) -> anyhow::Result<()> {
     let odb = remote
         .repo()

@@ -5,9 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use git2::build::CheckoutBuilder;
-use kelvin_system::git;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{self, Oid, Repository};
 
 use super::{Hint, Login, Remote, tree};
 
@@ -23,11 +21,8 @@ pub(crate) struct Visited<'a> {
 }
 
 /// Fetches a pull request and the branch that it is to be merged into, and writes the files of that branch into an
-/// empty folder. HEAD names the tip of the pull request, but its files are not written.
-///
-/// # Errors
-///
-/// Fails if the server cannot be reached, or the pull request has another tip.
+/// empty folder. HEAD names the tip of the pull request, but its files are not written. Fails if the server cannot be
+/// reached, or the pull request has another tip.
 pub(crate) fn visit(
     folder: &Path,
     url: &str,
@@ -62,11 +57,8 @@ pub(crate) fn visit(
     write_files(&remote, commit(&branch)?, base_ref)
 }
 
-/// Fetches a branch into an empty folder, and checks out a commit of this branch, with its files.
-///
-/// # Errors
-///
-/// Fails if the server cannot be reached, or the commit is not on the branch.
+/// Fetches a branch into an empty folder, and checks out a commit of this branch, with its files. Fails if the server
+/// cannot be reached, or the commit is not on the branch.
 pub(crate) fn visit_commit(
     folder: &Path,
     url: &str,
@@ -114,11 +106,7 @@ fn write_files(remote: &Remote<'_>, commit: Oid, name: &str) -> anyhow::Result<(
 }
 
 /// Whether a pull request can have been compared with a commit: the commit is on its base branch, and not older than
-/// the commit that the change starts from.
-///
-/// # Errors
-///
-/// Fails if [`visit`] did not make the folder.
+/// the commit that the change starts from. Fails if [`visit`] did not make the folder.
 pub(crate) fn is_base(folder: &Path, visited: Visited<'_>, commit: &str) -> anyhow::Result<bool> {
     let repo = super::open(folder)?;
     let branch = format!("refs/remotes/origin/{}", visited.base_ref);

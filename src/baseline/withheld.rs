@@ -24,11 +24,8 @@ pub(crate) struct Withheld {
 }
 
 impl Withheld {
-    /// Removes the credentials that a checkout has left, if the token of the action can replace them.
-    ///
-    /// # Errors
-    ///
-    /// Fails if there are credentials that cannot be removed.
+    /// Removes the credentials that a checkout has left, if the token of the action can replace them. Fails if there
+    /// are credentials that cannot be removed.
     pub(crate) fn take(root: &Path, login: Option<&Login>) -> anyhow::Result<Self> {
         let mut withheld = Self::default();
         let (Ok(repo), Some(login)) = (super::open(root), login) else {

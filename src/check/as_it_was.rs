@@ -20,10 +20,8 @@ use kelvin_gate::policy::{Attention, Effect, Policy};
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{ReasonCode, Word};
 use kelvin_record::SectionAnswers;
-use kelvin_run::config;
-use kelvin_run::config::Config;
-use kelvin_system::git;
-use kelvin_system::git::Oid;
+use kelvin_run::config::{self, Config};
+use kelvin_system::git::{self, Oid};
 
 /// The items of the base that have another text on the head. Items whose text no report has are left out, and so are
 /// those of a program that brings its own items: nobody but that program can ask about them.
@@ -83,11 +81,8 @@ pub(super) fn to_ask_about(judgement: &mut Judgement) -> BTreeMap<String, String
 }
 
 impl ItemsBefore {
-    /// Writes the files of the base, to ask about some of its items. `head`: the measurement of the change.
-    ///
-    /// # Errors
-    ///
-    /// Fails if they cannot be asked about: the budget does not reach for it, or the files of the base cannot be read.
+    /// Writes the files of the base, to ask about some of its items. `head`: the measurement of the change. Fails if
+    /// they cannot be asked about: the budget does not reach for it, or the files of the base cannot be read.
     pub(super) fn of_the_base(
         (request, config): (&GateRequest, &Config),
         (judgement, head): (&Judgement, &Report),
@@ -128,11 +123,8 @@ impl ItemsBefore {
     }
 
     /// Takes the judgement about these items into that of the change. A worse verdict on them leaves the change open,
-    /// since the requirement itself may have changed; with `on_edited: fail` it fails.
-    ///
-    /// # Errors
-    ///
-    /// Fails if other texts were measured than those of the base, or files of the base were changed meanwhile.
+    /// since the requirement itself may have changed; with `on_edited: fail` it fails. Fails if other texts were
+    /// measured than those of the base, or files of the base were changed meanwhile.
     pub(super) fn settle_with_base(
         &self,
         judgement: &mut Judgement,

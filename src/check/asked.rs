@@ -23,11 +23,7 @@ pub(super) struct AskedProbe<'c> {
 }
 
 /// Reads the items of every configured probe, or only of the requested probe, and then leaves out the items that were
-/// not requested.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the items or the request are wrong.
+/// not requested. Fails with a [`Misuse`] if the items or the request are wrong.
 pub(super) fn read<'c>(
     request: &CheckRequest,
     config: &'c Config,
@@ -100,11 +96,8 @@ pub(super) fn keep_folders_apart(sides: &[AskedProbe<'_>]) -> Result<(), Misuse>
     Ok(())
 }
 
-/// The folders of the steps of a probe, relative to the output folder.
-///
-/// # Errors
-///
-/// A [`Misuse`] if an item has the same name as the folder of a step, because both folders lie side by side.
+/// The folders of the steps of a probe, relative to the output folder. Fails with a [`Misuse`] if an item has the same
+/// name as the folder of a step, because both folders lie side by side.
 pub(super) fn folders(side: &AskedProbe<'_>, steps: &[Step<'_>]) -> Result<Vec<PathBuf>, Misuse> {
     let ids = side.items.ids();
     let of_probe = PathBuf::from(side.kind.folder().unwrap_or_default());
@@ -150,11 +143,8 @@ fn all_are_known(sides: &[AskedProbe<'_>], only: &[String]) -> Result<(), Misuse
     )
 }
 
-/// Lists what [`super::check`] would run, including repeats and replays.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the configuration, the items or the request are wrong.
+/// Lists what [`super::check`] would run, including repeats and replays. Fails with a [`Misuse`] if the configuration,
+/// the items or the request are wrong.
 pub(crate) fn list(request: &CheckRequest, with_digests: bool) -> anyhow::Result<Listing> {
     let config = request.registry.configured(&request.overrides)?;
     let mut listing = Listing::default();

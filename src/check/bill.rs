@@ -64,9 +64,6 @@ pub(crate) struct CallCost {
 }
 
 /// Makes the bill. `usd` is the price of a call; without it, the price in the recorded runs is used if they have one.
-///
-/// # Errors
-///
 /// Fails like [`list()`], or if the history cannot be read.
 pub(crate) fn bill(request: &CheckRequest, usd: Option<f64>) -> anyhow::Result<Bill> {
     let config = request.registry.configured(&request.overrides)?;

@@ -85,11 +85,7 @@ impl Allowance {
     }
 
     /// Subtracts the cost of running the base on some items of the head, `repeats` times each, if the configuration
-    /// sets a number of calls.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the cost if it is higher than what is left.
+    /// sets a number of calls. Fails with the cost if it is higher than what is left.
     pub(super) fn pay_for_the_base(
         &mut self,
         names: &[String],

@@ -40,11 +40,8 @@ pub(super) fn language_models(config: &Config) -> Vec<PlacedJudge<'_>> {
         .collect()
 }
 
-/// The judge that is to be tested, with its place.
-///
-/// # Errors
-///
-/// A [`Misuse`] if there is no such judge, or if several match.
+/// The judge that is to be tested, with its place. Fails with a [`Misuse`] if there is no such judge, or if several
+/// match.
 pub(super) fn chosen<'p, 'c>(
     placed: &'p [PlacedJudge<'c>],
     wanted: Option<&str>,

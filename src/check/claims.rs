@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::why::reason;
 use super::{CheckRequest, asked, record};
-use crate::baseline;
-use crate::baseline::{CheckoutForm, Claims, Hint, Login};
+use crate::baseline::{self, CheckoutForm, Claims, Hint, Login};
 use crate::registry::Registry;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::provenance::Provenance;
@@ -18,8 +17,7 @@ use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{Reason, ReasonCode};
 use kelvin_record::{Cell, Metric, Nouns};
 use kelvin_run::config::{Config, Overrides};
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{Oid, Repository};
 use kelvin_system::pipeline;
 
 /// The tolerance when a figure is compared with its stored copy.

@@ -9,18 +9,15 @@ use anyhow::Context as _;
 
 use super::stage::{self, Stage};
 use super::{CheckRequest, asked};
-use crate::baseline;
-use crate::baseline::{CheckoutForm, CommitFiles, Hint, Login, Remote, environments};
+use crate::baseline::{self, CheckoutForm, CommitFiles, Hint, Login, Remote, environments};
 use crate::registry::Registry;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_gate::report::Report;
 use kelvin_page::safe;
-use kelvin_record::WantedRepeats;
-use kelvin_record::{SectionKind, Shard};
+use kelvin_record::{SectionKind, Shard, WantedRepeats};
 use kelvin_run::Observer;
 use kelvin_run::config::{Config, GateOverrides, Overrides};
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{Oid, Repository};
 
 /// The commit to measure, and which of its items.
 #[derive(Clone, Copy)]
@@ -40,11 +37,8 @@ pub(super) struct WantedItems<'a> {
 }
 
 /// Checks a commit out into a folder beside the work tree and measures it there, as often as the head or
-/// `baseline.repeats` says. Answers may come from the cache; the caller has to check how many did.
-///
-/// # Errors
-///
-/// Fails if the commit cannot be checked out, or cannot be checked.
+/// `baseline.repeats` says. Answers may come from the cache; the caller has to check how many did. Fails if the commit
+/// cannot be checked out, or cannot be checked.
 pub(super) fn commit(
     config: &Config,
     what: WantedItems<'_>,
@@ -83,11 +77,8 @@ const LONGEST: usize = 80;
 /// The code of the notice of a base that was run with the packages of the change.
 pub(super) const OTHER_PACKAGES: &str = "other_packages";
 
-/// The lists of packages that the change edits, in words; none if it edits none.
-///
-/// # Errors
-///
-/// Fails if the commit or the work tree cannot be read.
+/// The lists of packages that the change edits, in words; none if it edits none. Fails if the commit or the work tree
+/// cannot be read.
 fn edited_lists(config: &Config, what: WantedItems<'_>) -> anyhow::Result<Option<String>> {
     let ((repo, commit), (login, hint)) = (what.commit, what.fetched_with);
     let remote = Remote::of(repo).with(login, hint);
@@ -114,11 +105,8 @@ pub(super) fn has_other_packages(config: &Config, what: WantedItems<'_>) -> Opti
 }
 
 /// Measures some items of the head with the code of a commit, `repeats` times each, so that both versions of the code
-/// get the same inputs.
-///
-/// # Errors
-///
-/// Fails if the commit cannot be checked out, the items cannot be put there, or the check is impossible.
+/// get the same inputs. Fails if the commit cannot be checked out, the items cannot be put there, or the check is
+/// impossible.
 pub(super) fn on_items_of_the_head(
     config: &Config,
     what: WantedItems<'_>,
@@ -147,11 +135,8 @@ pub(super) struct ItemsBeside<'s, 'a> {
 }
 
 impl ItemsBeside<'_, '_> {
-    /// Runs items until each was run as often as wanted, and returns everything that was measured so far.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the run cannot continue.
+    /// Runs items until each was run as often as wanted, and returns everything that was measured so far. Fails if the
+    /// run cannot continue.
     pub(super) fn run(&mut self, wanted: &WantedRepeats) -> anyhow::Result<Report> {
         if !self.has_begun {
             self.has_begun = true;
@@ -163,11 +148,8 @@ impl ItemsBeside<'_, '_> {
 }
 
 /// Checks a commit out into a folder beside the work tree, and measures there the items that `then` asks for. The cache
-/// is not used, since its answers may be older than those of the head.
-///
-/// # Errors
-///
-/// Fails if the commit cannot be checked out, if its check is impossible, or if `then` fails.
+/// is not used, since its answers may be older than those of the head. Fails if the commit cannot be checked out, if
+/// its check is impossible, or if `then` fails.
 pub(super) fn beside<T>(
     config: &Config,
     what: WantedItems<'_>,
@@ -282,11 +264,8 @@ pub(super) fn why_not_notice(config: &Config) -> Option<Notice> {
     ))
 }
 
-/// Replaces the files of the base's items by the files of the head's items. `written`: the files of the base.
-///
-/// # Errors
-///
-/// Fails if the items of a side cannot be read, or if those of the head lie outside the repository.
+/// Replaces the files of the base's items by the files of the head's items. `written`: the files of the base. Fails if
+/// the items of a side cannot be read, or if those of the head lie outside the repository.
 fn put_items(
     head: &Config,
     repo: &Repository,

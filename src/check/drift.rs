@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{GateRequest, stored};
-use crate::baseline;
-use crate::baseline::Anchored;
+use crate::baseline::{self, Anchored};
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::differences::differences;
 use kelvin_gate::drift::{Drift, metrics};

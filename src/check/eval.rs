@@ -10,11 +10,7 @@ use kelvin_gate::report::{Fingerprints, Report, Run, Session};
 use kelvin_record::{Ending, Sections};
 use kelvin_retrieval::EvalRequest;
 
-/// Evaluates a run.
-///
-/// # Errors
-///
-/// A [`Misuse`](kelvin_base::exit::Misuse) with file and line if one of the files is wrong.
+/// Evaluates a run. Fails with a [`Misuse`](kelvin_base::exit::Misuse) with file and line if one of the files is wrong.
 pub(crate) fn eval(registry: Registry, request: &EvalRequest) -> anyhow::Result<Report> {
     let clock = Clock::start();
     let evaluation = kelvin_retrieval::evaluate(request)?;

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use super::Checked;
 use super::head::{JudgedSide, OtherSettings};
 use super::measure::leave_open;
 use super::settle::{judge, written};
 use super::write::JudgedPage;
-use super::{GateRequest, Judged, write};
+use super::{Checked, GateRequest, Judged, write};
 use crate::baseline::CheckedOut;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::Judgement;
@@ -18,11 +17,8 @@ use kelvin_gate::verdict::{ReasonCode, Word};
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 
-/// Judges the report in a file. The verdict is written to the folder of the file, unless another folder is given.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the file is not a report, or is the report of a shard; otherwise fails like [`super::gate()`].
+/// Judges the report in a file. The verdict is written to the folder of the file, unless another folder is given. Fails
+/// with a [`Misuse`] if the file is not a report, or is the report of a shard; otherwise fails like [`super::gate()`].
 pub(super) fn gate(
     request: &GateRequest,
     file: &Path,

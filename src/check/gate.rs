@@ -9,8 +9,7 @@ use super::write::JudgedPage;
 use super::{
     CheckMode, CheckRequest, Checked, GateRequest, Judged, finished, harmless, stage, write,
 };
-use crate::baseline;
-use crate::baseline::{Remote, Unknown};
+use crate::baseline::{self, Remote, Unknown};
 use kelvin_base::exit::Misuse;
 use kelvin_gate::looks::Rerun;
 use kelvin_gate::report::Report;
@@ -19,11 +18,8 @@ use kelvin_record::Ending;
 use kelvin_run::Observer;
 use kelvin_run::config::{Config, Overrides, hints};
 
-/// Runs a check, compares it with its baseline, and writes the reports and the verdict.
-///
-/// # Errors
-///
-/// Fails like [`super::check`], or if the named baseline cannot be read.
+/// Runs a check, compares it with its baseline, and writes the reports and the verdict. Fails like [`super::check`], or
+/// if the named baseline cannot be read.
 pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Result<Judged> {
     write::forget_verdict(&request.out()?)?;
     if let Some(file) = &request.report {

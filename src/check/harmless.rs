@@ -11,8 +11,7 @@ use super::stored::search_stored;
 use super::{
     CheckMode, Checked, GateRequest, Judged, asked, measure, named, rule_files, settle, write,
 };
-use crate::baseline;
-use crate::baseline::{Baseline, HeadFiles, Hint, Search, Touched, TouchedBy, TouchedKind};
+use crate::baseline::{self, Baseline, HeadFiles, Hint, Search, Touched, TouchedBy, TouchedKind};
 use kelvin_base::clock::Clock;
 use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};
@@ -46,11 +45,7 @@ pub(super) struct UnaffectedChange {
 }
 
 /// Judges a change that needs no run, and writes the files of its report; none if the change has to be run. If the
-/// configuration lists harmless files, the log says why a run is needed.
-///
-/// # Errors
-///
-/// Fails if the files cannot be written.
+/// configuration lists harmless files, the log says why a run is needed. Fails if the files cannot be written.
 pub(super) fn gate(
     request: &GateRequest,
     config: &Config,
@@ -108,11 +103,8 @@ fn is_compared(request: &GateRequest, config: &Config) -> bool {
     is_whole && check.mode == CheckMode::Run && !is_push && has_a_base
 }
 
-/// The change, if it needs no run; the inner error says why it needs one.
-///
-/// # Errors
-///
-/// The outer error: it is not known whether a run is needed.
+/// The change, if it needs no run; the inner error says why it needs one. With the outer error it is not known whether
+/// a run is needed.
 fn unaffected(
     request: &GateRequest,
     config: &Config,

@@ -86,11 +86,8 @@ fn tag(rivals: &RivalAnswers) -> String {
 
 impl Labelling {
     /// Opens the pairs of a report. The choice of pairs, their order and their sides are drawn from the answers and the
-    /// person, so that somebody who stopped continues with the same pairs.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the report has no two answers to one prompt.
+    /// person, so that somebody who stopped continues with the same pairs. Fails with a [`Misuse`] if the report has no
+    /// two answers to one prompt.
     pub(crate) fn open(request: &LabelRequest) -> anyhow::Result<Self> {
         let config = request.registry.configured(&request.overrides)?;
         let stored = side(request.registry, &request.report, &config.file)?.report;
@@ -144,11 +141,7 @@ impl Labelling {
         self.shown.len()
     }
 
-    /// The pairs on which this person has not yet decided, in order.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the ledger cannot be read.
+    /// The pairs on which this person has not yet decided, in order. Fails if the ledger cannot be read.
     pub(crate) fn open_pairs(&self) -> anyhow::Result<Vec<BlindPair>> {
         let own = self.grader();
         let filter = LedgerFilter {
@@ -183,11 +176,8 @@ impl Labelling {
         format!("{PERSON}{}/{}", self.person, self.criterion)
     }
 
-    /// Adds the person's choice to the ledger immediately, so that nothing is lost when the person stops.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the ledger cannot be written.
+    /// Adds the person's choice to the ledger immediately, so that nothing is lost when the person stops. Fails if the
+    /// ledger cannot be written.
     pub(crate) fn put(&mut self, pair: &BlindPair, said: Preference) -> anyhow::Result<()> {
         let rivals = &self.rivals[pair.place];
         let judge_score = match (said, pair.is_exchanged) {
@@ -214,11 +204,7 @@ impl Labelling {
     }
 
     /// How far the judge of the report agrees with people, for each criterion. Every choice in the ledger about a pair
-    /// of this report counts, by any person.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the ledger cannot be read.
+    /// of this report counts, by any person. Fails if the ledger cannot be read.
     pub(crate) fn agreement(&self) -> anyhow::Result<Vec<PeopleRecord>> {
         let by_tag: BTreeMap<String, &RivalAnswers> =
             self.rivals.iter().map(|pair| (tag(pair), pair)).collect();
@@ -250,11 +236,8 @@ impl Labelling {
         Ok(records.collect())
     }
 
-    /// Writes the records into the file of calibrations; none if there is nothing to write.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be read or written.
+    /// Writes the records into the file of calibrations; none if there is nothing to write. Fails if the file cannot be
+    /// read or written.
     pub(crate) fn keep(&self, records: &[PeopleRecord]) -> anyhow::Result<Option<PathBuf>> {
         if records.is_empty() {
             return Ok(None);

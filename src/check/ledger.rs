@@ -40,11 +40,8 @@ pub(super) fn entries(report: &Report) -> Vec<LedgerEntry> {
     entries
 }
 
-/// Adds regraded answers of a report to the ledger in the folder of a configuration.
-///
-/// # Errors
-///
-/// Fails if the database cannot be written.
+/// Adds regraded answers of a report to the ledger in the folder of a configuration. Fails if the database cannot be
+/// written.
 pub(crate) fn record(config: &Path, report: &Report) -> anyhow::Result<()> {
     // The grades are new although the answers are older.
     let now = Clock::start().started_at();
@@ -58,11 +55,8 @@ pub(crate) fn record(config: &Path, report: &Report) -> anyhow::Result<()> {
     History::create(&folder(config)?)?.append(&entries)
 }
 
-/// The entries of the ledger in the folder of a configuration; none if nothing was recorded yet.
-///
-/// # Errors
-///
-/// Fails if the database cannot be read.
+/// The entries of the ledger in the folder of a configuration; none if nothing was recorded yet. Fails if the database
+/// cannot be read.
 pub(crate) fn read(config: &Path, filter: &LedgerFilter) -> anyhow::Result<Vec<LedgerEntry>> {
     match History::open(&folder(config)?)? {
         Some(history) => history.ledger(filter),
@@ -70,11 +64,8 @@ pub(crate) fn read(config: &Path, filter: &LedgerFilter) -> anyhow::Result<Vec<L
     }
 }
 
-/// Removes entries that were recorded before a time, given as RFC 3339 in UTC. Returns how many it removed.
-///
-/// # Errors
-///
-/// Fails if the database cannot be written.
+/// Removes entries that were recorded before a time, given as RFC 3339 in UTC. Returns how many it removed. Fails if
+/// the database cannot be written.
 pub(crate) fn prune(config: &Path, before: &str) -> anyhow::Result<usize> {
     match History::open(&folder(config)?)? {
         Some(mut history) => history.prune_ledger(before),
@@ -93,11 +84,8 @@ pub(crate) struct Imported {
     pub(crate) skipped: Vec<(usize, String)>,
 }
 
-/// Adds the entries of a file of JSON lines; lines that are not valid entries are skipped and counted.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the file cannot be read; any other error if the database cannot be written.
+/// Adds the entries of a file of JSON lines; lines that are not valid entries are skipped and counted. Fails with a
+/// [`Misuse`] if the file cannot be read; any other error if the database cannot be written.
 pub(crate) fn import(config: &Path, file: &Path) -> anyhow::Result<Imported> {
     let bytes = std::fs::read(file)
         .map_err(|error| Misuse::new(format!("failed to read `{}`: {error}", file.display())))?;

@@ -9,8 +9,7 @@ use super::head::OtherSettings;
 use super::rule_files::{self, EditedRule, EditedRules, Furnished};
 use super::why::reason;
 use super::{GateRequest, asked};
-use crate::baseline;
-use crate::baseline::{Hint, Login};
+use crate::baseline::{self, Hint, Login};
 use crate::history;
 use crate::registry::Registry;
 use kelvin_base::file;
@@ -19,8 +18,7 @@ use kelvin_gate::differences::Difference;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{ReasonCode, Word};
-use kelvin_run::config;
-use kelvin_run::config::{Config, Edit, Edited, Overrides};
+use kelvin_run::config::{self, Config, Edit, Edited, Overrides};
 use kelvin_system::git::Oid;
 
 /// Settings that change how much is measured, but not the meaning of a figure.
@@ -235,11 +233,7 @@ impl SettingsBefore {
         self.hindered.as_deref()
     }
 
-    /// Writes the files of the base, and returns the settings to measure by.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the files cannot be written.
+    /// Writes the files of the base, and returns the settings to measure by. Fails if the files cannot be written.
     pub(super) fn settings(
         &mut self,
         config: &Config,
@@ -262,11 +256,7 @@ impl SettingsBefore {
         })
     }
 
-    /// Demands that the files of the base are unchanged since they were written.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a file was changed.
+    /// Demands that the files of the base are unchanged since they were written. Fails if a file was changed.
     pub(super) fn demand_untouched(&self) -> anyhow::Result<()> {
         match &self.furnished {
             Some(furnished) => baseline::demand_untouched(&furnished.root),

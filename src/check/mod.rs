@@ -319,12 +319,8 @@ impl Judged {
     }
 }
 
-/// Runs a check and writes its reports.
-///
-/// # Errors
-///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if the configuration, the cases or the request are wrong; any other error if
-/// the measurement was impossible.
+/// Runs a check and writes its reports. Fails with a [`Misuse`](kelvin_base::exit::Misuse) if the configuration, the
+/// cases or the request are wrong; any other error if the measurement was impossible.
 pub(crate) fn check(request: &CheckRequest, observer: &dyn Observer) -> anyhow::Result<Checked> {
     write::forget_verdict(&request.folder()?)?;
     stage::with(request, observer, |stage| {

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::baseline;
 use kelvin_base::file;
-use kelvin_run::config;
-use kelvin_run::config::Config;
+use kelvin_run::config::{self, Config};
 
 /// The name of a configuration among several of one repository.
 pub(crate) fn configuration(config: &Config) -> String {

@@ -19,8 +19,7 @@ use kelvin_gate::{Gate, Next};
 use kelvin_grading::{
     Answered, GradedSample, GradingBasis, GradingKind, GradingSection, PromptRecord, Scoring,
 };
-use kelvin_record::{Ending, SectionFingerprint, Sections};
-use kelvin_record::{KeptText, SectionKind as _};
+use kelvin_record::{Ending, KeptText, SectionFingerprint, SectionKind as _, Sections};
 use kelvin_run::judge::Grade;
 
 const ID: &str = "grading.judge_score";

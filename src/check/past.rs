@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use super::claims;
-use crate::baseline;
-use crate::baseline::{Branch, Hint, Login, Remote};
-use crate::history;
-use crate::history::History;
+use crate::baseline::{self, Branch, Hint, Login, Remote};
+use crate::history::{self, History};
 use crate::registry::Registry;
 use crate::trend::{PastRun, Place, ReadReports, placed};
 use kelvin_gate::report::Report;
@@ -29,11 +27,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) login: Option<&'a Login>,
 }
 
-/// Reads the traces of chains that another tool has recorded, in place of reports.
-///
-/// # Errors
-///
-/// Fails if the path does not exist, or a folder cannot be listed.
+/// Reads the traces of chains that another tool has recorded, in place of reports. Fails if the path does not exist, or
+/// a folder cannot be listed.
 pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, ReadReports)> {
     let traces = trace::read(path)?;
     let mut found = FoundRuns::default();

@@ -13,11 +13,7 @@ use kelvin_base::notice::Notice;
 use kelvin_gate::report::Report;
 use kelvin_record::{Ending, Findings, Metric, probe_of};
 
-/// Records the report of a check; a dry run is not recorded.
-///
-/// # Errors
-///
-/// Fails if the history cannot be written.
+/// Records the report of a check; a dry run is not recorded. Fails if the history cannot be written.
 pub(crate) fn record(registry: Registry, config: &Path, report: &Report) -> anyhow::Result<()> {
     if report.run.ending == Ending::DryRun {
         return Ok(());
@@ -36,11 +32,8 @@ pub(crate) fn record(registry: Registry, config: &Path, report: &Report) -> anyh
     Ok(())
 }
 
-/// Records a run that was made elsewhere and measured here, in the history of a folder.
-///
-/// # Errors
-///
-/// Fails if the history cannot be written.
+/// Records a run that was made elsewhere and measured here, in the history of a folder. Fails if the history cannot be
+/// written.
 pub(crate) fn record_eval(folder: &Path, report: &Report) -> anyhow::Result<()> {
     let scene = RunScene {
         configuration: "eval".to_owned(),

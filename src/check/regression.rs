@@ -30,11 +30,7 @@ pub(crate) struct RegressionRequest {
 /// A version and its runs.
 type Version<'a> = (String, Vec<&'a PastRun>);
 
-/// Lists which metrics dropped.
-///
-/// # Errors
-///
-/// A [`Misuse`] if there are no two versions to compare.
+/// Lists which metrics dropped. Fails with a [`Misuse`] if there are no two versions to compare.
 pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared> {
     if let Some(path) = &request.traces {
         return of_traces(path, request);

@@ -24,11 +24,8 @@ pub(crate) struct RejudgeRequest {
     pub(crate) out: PathBuf,
 }
 
-/// Grades the answers of a report with the judge of the configuration, and writes a report.
-///
-/// # Errors
-///
-/// A [`Misuse`] if some or all answers of the report are missing, or the configuration has no judge.
+/// Grades the answers of a report with the judge of the configuration, and writes a report. Fails with a [`Misuse`] if
+/// some or all answers of the report are missing, or the configuration has no judge.
 pub(crate) fn rejudge(
     request: &RejudgeRequest,
     observer: &dyn Observer,

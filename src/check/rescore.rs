@@ -13,8 +13,7 @@ use kelvin_probe::Rescoring;
 use kelvin_quality::{Band, ScoredTrace, scored_traces};
 use kelvin_run as run;
 use kelvin_run::config::Config;
-use kelvin_run::trace;
-use kelvin_run::trace::{ChainVersion, Traces};
+use kelvin_run::trace::{self, ChainVersion, Traces};
 
 /// A stored score with two decimals differs from the unrounded score by at most this.
 const ROUNDING: f64 = 0.005;
@@ -111,11 +110,8 @@ pub(crate) struct RescoredUnit {
     pub(crate) score: Option<f64>,
 }
 
-/// Computes the scores of a report or of traces again.
-///
-/// # Errors
-///
-/// A [`Misuse`] if nothing has scores, or if the stored data do not suffice for the rules.
+/// Computes the scores of a report or of traces again. Fails with a [`Misuse`] if nothing has scores, or if the stored
+/// data do not suffice for the rules.
 pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
     let config = match &request.config {
         Some(file) => Some(request.registry.configured_in(file)?),

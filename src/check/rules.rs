@@ -12,8 +12,7 @@ use crate::baseline::{self, Unknown};
 use kelvin_gate::Judgement;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::verdict::{Reason, ReasonCode, Word};
-use kelvin_run::config;
-use kelvin_run::config::{Config, Edited, Harmless};
+use kelvin_run::config::{self, Config, Edited, Harmless};
 use kelvin_system::git::Oid;
 
 /// The old rules.

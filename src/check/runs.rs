@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::folder;
 use super::past::{self, Sources};
-use crate::baseline;
-use crate::baseline::Login;
+use crate::baseline::{self, Login};
 use crate::registry::Registry;
-use crate::trend;
-use crate::trend::{PastRun, ReadReports};
+use crate::trend::{self, PastRun, ReadReports};
 use kelvin_base::exit::Misuse;
 use kelvin_page::Article;
 use kelvin_run::config::Config;
@@ -43,11 +41,7 @@ impl RunsRequest {
     }
 }
 
-/// Makes the page.
-///
-/// # Errors
-///
-/// A [`Misuse`] if a metric is asked for that no run has.
+/// Makes the page. Fails with a [`Misuse`] if a metric is asked for that no run has.
 pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
     let root = folder(&request.config)?;
     let config = request.registry.configured_in(&request.config);

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::{configuration, named, texts};
-use crate::baseline;
-use crate::baseline::{Branch, BranchEntry, BranchWriter, Hint, Login, Remote};
+use crate::baseline::{self, Branch, BranchEntry, BranchWriter, Hint, Login, Remote};
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
@@ -42,11 +41,8 @@ pub(crate) fn writer(variables: &Variables<'_>) -> Option<BranchWriter> {
     })
 }
 
-/// Reads the report of a finished check: the given file, or the report in the folder of the configuration.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the file does not exist, or is no report.
+/// Reads the report of a finished check: the given file, or the report in the folder of the configuration. Fails with a
+/// [`Misuse`] if the file does not exist, or is no report.
 pub(crate) fn finished(
     registry: Registry,
     config: &Config,
@@ -75,12 +71,8 @@ pub(crate) fn is_one_kept(config: &Config) -> bool {
 }
 
 /// Saves a report on the branch of reports, for the commit that is checked out. Prints the place before anything is
-/// written.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the report does not cover the whole check of that commit, or if there is no remote; any other error
-/// if the branch cannot be written.
+/// written. Fails with a [`Misuse`] if the report does not cover the whole check of that commit, or if there is no
+/// remote; any other error if the branch cannot be written.
 pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     let (config, report) = (request.config, request.report);
     let refuse = |what: &str, help: &str| Err(Misuse::new(what.to_owned()).help(help).into());

@@ -13,8 +13,7 @@ use super::{
     BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, as_it_was, calibrated,
     claims, compute, drift, elsewhere, measure, record, rules, stored, texts, why, write,
 };
-use crate::baseline;
-use crate::baseline::{Baseline, Remote, Search};
+use crate::baseline::{self, Baseline, Remote, Search};
 use kelvin_base::file;
 use kelvin_base::notice::Code;
 use kelvin_gate::compare::{Measured, compare};
@@ -29,8 +28,7 @@ use kelvin_github::publish::comment;
 use kelvin_record::ComparedSide;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
-use kelvin_system::git;
-use kelvin_system::git::{Oid, Repository};
+use kelvin_system::git::{self, Oid, Repository};
 
 /// Writes the verdict into the folder of the report.
 pub(super) fn written(
@@ -554,11 +552,7 @@ fn weigh(
     .differing(told.told))
 }
 
-/// The measurement of the head so far.
-///
-/// # Errors
-///
-/// Fails with the judgement if it is not known what was measured.
+/// The measurement of the head so far. Fails with the judgement if it is not known what was measured.
 fn known(side: &dyn JudgedSide) -> Result<Report, Box<Judgement>> {
     let head = side.report();
     match unknown(&head) {
@@ -609,11 +603,7 @@ fn of_items_of_the_head(
 }
 
 /// Lets the gate compare, and runs doubtful cases again, until there is a verdict. The base is checked out only if the
-/// gate needs it.
-///
-/// # Errors
-///
-/// The inner error is the judgement if it is not known what was measured.
+/// gate needs it. The inner error is the judgement if it is not known what was measured.
 fn look_until_decided(
     (request, observer): Asked<'_>,
     config: &Config,

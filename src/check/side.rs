@@ -43,12 +43,8 @@ struct Meanings {
 }
 
 /// Finds the report that an argument names. The prefixes `file:`, `run:` and `rev:` choose the kind; without a prefix,
-/// it is the only one of the three that exists.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the argument names none of them, or several; any other error if the report exists and cannot be
-/// used.
+/// it is the only one of the three that exists. Fails with a [`Misuse`] if the argument names none of them, or several;
+/// any other error if the report exists and cannot be used.
 pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Result<ReportSide> {
     if let Some(path) = text.strip_prefix("file:") {
         return file(registry, Path::new(path), config);
@@ -151,11 +147,8 @@ fn ambiguous(text: &str, meanings: &Meanings) -> Misuse {
         .help(format!("say which: {}", ways.join(", or ")))
 }
 
-/// The id of the run in the history to which a name refers.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the history has no run of that name.
+/// The id of the run in the history to which a name refers. Fails with a [`Misuse`] if the history has no run of that
+/// name.
 pub(crate) fn recorded(root: &Path, name: &str) -> anyhow::Result<String> {
     let Some(wanted) = WantedRun::read(name) else {
         return Err(Misuse::new(format!("`{name}` cannot name a run"))
@@ -223,11 +216,7 @@ fn foreign(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Opt
     Ok(None)
 }
 
-/// The report of a run in the history, by its id.
-///
-/// # Errors
-///
-/// Fails if the run no longer exists, or is damaged.
+/// The report of a run in the history, by its id. Fails if the run no longer exists, or is damaged.
 pub(crate) fn run(registry: Registry, root: &Path, id: &str) -> anyhow::Result<ReportSide> {
     let history = History::open(root)?.context("the history is gone")?;
     let report = history.report(id, registry)?;

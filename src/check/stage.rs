@@ -15,8 +15,7 @@ use kelvin_record::{Ending, Findings, Kinds, Metric, Sections, WantedRepeats};
 use kelvin_run as run;
 use kelvin_run::config::Config;
 use kelvin_run::{Observer, Observing, Rules, Runner, RunnerSettings, Start};
-use kelvin_system::pipeline;
-use kelvin_system::pipeline::{Code, Made, Watch};
+use kelvin_system::pipeline::{self, Code, Made, Watch};
 
 /// A check that is ready to measure.
 pub(super) struct Stage<'a> {
@@ -51,12 +50,8 @@ struct FoundSoFar {
     findings: Vec<Findings>,
 }
 
-/// Prepares everything, and passes it to `then`.
-///
-/// # Errors
-///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if the configuration, the items or the request are wrong; and the error of
-/// `then`.
+/// Prepares everything, and passes it to `then`. Fails with a [`Misuse`](kelvin_base::exit::Misuse) if the
+/// configuration, the items or the request are wrong; and the error of `then`.
 pub(super) fn with<T>(
     request: &CheckRequest,
     events: &dyn Observer,

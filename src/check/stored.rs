@@ -1,8 +1,7 @@
 //! Other stored reports of the base's code, as repeats of the base.
 
 use super::{GateRequest, claims, configuration};
-use crate::baseline;
-use crate::baseline::{Others, Search};
+use crate::baseline::{self, Others, Search};
 use kelvin_gate::align::AlignedReports;
 use kelvin_gate::compare::{Comparison, Measured, StoredComparison, compare};
 use kelvin_gate::differences::Difference;

@@ -3,16 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::doctor::{self, DoctorRequest};
-use super::past;
 use super::runs::{RunsRequest, demand_metrics};
-use super::{CheckRequest, asked, folder};
+use super::{CheckRequest, asked, folder, past};
 use crate::registry::{Registry, overrides_naming};
 use crate::trend::{MadeOf, PastRun, Period, Summary, SummaryInputs, differing, summarize};
 use kelvin_base::calendar;
 use kelvin_base::exit::Misuse;
 use kelvin_run::config::{Config, Overrides};
-use kelvin_system::pipeline;
-use kelvin_system::pipeline::Made;
+use kelvin_system::pipeline::{self, Made};
 
 /// The inputs of a summary.
 #[derive(Clone, Debug)]
@@ -27,11 +25,7 @@ pub(crate) struct SummaryRequest {
     pub(crate) traces: Option<PathBuf>,
 }
 
-/// Makes the summary.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the period is invalid, or a metric is asked for that no run has.
+/// Makes the summary. Fails with a [`Misuse`] if the period is invalid, or a metric is asked for that no run has.
 pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
     let of = &request.runs;
     let period = period(&request.since, request.until.as_deref(), of.now)?;

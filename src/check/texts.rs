@@ -9,11 +9,8 @@ use kelvin_record::KeptTexts;
 use kelvin_run::config::Config;
 
 /// Returns the report without the texts of answers that must not be stored. Notices and reasons quote such texts too,
-/// so they are made again from the shortened records; the figures stay the same.
-///
-/// # Errors
-///
-/// Fails if the figures cannot be computed from the shortened records, which is a bug of this program.
+/// so they are made again from the shortened records; the figures stay the same. Fails if the figures cannot be
+/// computed from the shortened records, which is a bug of this program.
 pub(super) fn shortened(mut report: Report, texts: KeptTexts) -> anyhow::Result<Report> {
     let made = record::notices_of_figures(&report);
     report.notices.retain(|notice| !made.contains(notice));
@@ -39,11 +36,8 @@ pub(super) fn are_withheld(config: &Config, reports: &[&Report]) -> bool {
     config.baseline.texts == KeptTexts::None || sessions.any(|session| session.texts_withheld)
 }
 
-/// A report in the form in which the gate compares it. The whole verdict is made from this form.
-///
-/// # Errors
-///
-/// Fails like [`shortened`].
+/// A report in the form in which the gate compares it. The whole verdict is made from this form. Fails like
+/// [`shortened`].
 pub(super) fn compared(report: &Report, withheld: bool) -> anyhow::Result<Cow<'_, Report>> {
     Ok(match withheld && !report.run.session.texts_withheld {
         true => Cow::Owned(shortened(report.clone(), KeptTexts::None)?),

@@ -1,16 +1,14 @@
 //! Writes the files of a report.
 
-use std::fs;
 use std::path::Path;
-use std::{panic, thread};
+use std::{fs, panic, thread};
 
 use anyhow::Context as _;
 
 use crate::baseline::Hint;
 use kelvin_base::digest::Digest;
 use kelvin_base::file;
-use kelvin_gate::report;
-use kelvin_gate::report::Report;
+use kelvin_gate::report::{self, Report};
 use kelvin_gate::{Judgement, opening};
 use kelvin_page::Opening;
 use kelvin_page::html::Texts;
@@ -52,11 +50,8 @@ impl<'j> JudgedPage<'j> {
 }
 
 /// Removes the verdict of an earlier run from an output folder, so that a run which ends without a verdict leaves none to
-/// be mistaken for its own. The report of the earlier run stays: it says itself which commit it has measured.
-///
-/// # Errors
-///
-/// Fails if a file cannot be removed.
+/// be mistaken for its own. The report of the earlier run stays: it says itself which commit it has measured. Fails if
+/// a file cannot be removed.
 pub(super) fn forget_verdict(out: &Path) -> anyhow::Result<()> {
     // In a folder that this program did not make, a file of this name belongs to somebody else.
     let is_ours =
@@ -126,12 +121,8 @@ fn both(
     })
 }
 
-/// Writes a report for which no pipeline was run.
-///
-/// # Errors
-///
-/// A [`Misuse`](kelvin_base::exit::Misuse) if the folder was not made by this program; any other error if a file cannot
-/// be written.
+/// Writes a report for which no pipeline was run. Fails with a [`Misuse`](kelvin_base::exit::Misuse) if the folder was
+/// not made by this program; any other error if a file cannot be written.
 pub(crate) fn report(report: &Report, out: &Path) -> anyhow::Result<()> {
     let _claim = run::claim(out)?;
     run_files(report, out, &|_, _| None, None)

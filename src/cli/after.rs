@@ -8,15 +8,13 @@ use std::path::{Path, PathBuf};
 
 use super::again::{Again, MENDED};
 use super::check::CheckArgs;
-use crate::baseline;
-use crate::check;
 use crate::check::Checked;
 use crate::registry::Registry;
-use kelvin_gate::Judgement;
-use kelvin_gate::report;
+use crate::{baseline, check};
 use kelvin_gate::report::Report;
 use kelvin_gate::reproduce::quoted;
 use kelvin_gate::verdict::Word;
+use kelvin_gate::{Judgement, report};
 use kelvin_github::publish::mask::Masker;
 use kelvin_page::{FailedInvocation, safe};
 use kelvin_probe::Kind;

@@ -4,8 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::gate::payload;
 use super::inputs::{client, variable};
-use crate::check::ci;
-use crate::check::ci::{AskedRun, DecideRequest, Then};
+use crate::check::ci::{self, AskedRun, DecideRequest, Then};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 

@@ -7,8 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::again::Again;
 use super::inputs::variable;
-use crate::check;
-use crate::check::SaveRequest;
+use crate::check::{self, SaveRequest};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_run::config::Overrides;

@@ -11,19 +11,16 @@ use clap::{Args, ValueEnum};
 use super::again::Again;
 use super::progress::Progress;
 use super::{after, forecast};
-use crate::check;
-use crate::check::{CheckMode, CheckRequest, Checked};
+use crate::check::{self, CheckMode, CheckRequest, Checked};
 use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
-use kelvin_gate::Judgement;
 use kelvin_gate::judgement::AnswersShown;
-use kelvin_gate::report;
+use kelvin_gate::{Judgement, report};
 use kelvin_github::publish::comment;
 use kelvin_github::publish::mask::Masker;
 use kelvin_page::safe;
 use kelvin_page::terminal::Style;
-use kelvin_record::Shard;
-use kelvin_record::{ListedVariant, Listing};
+use kelvin_record::{ListedVariant, Listing, Shard};
 use kelvin_run::config::Overrides;
 
 /// The argument that names a probe. Its possible values are added at run time, from the registered kinds.

@@ -7,8 +7,7 @@ use clap::Args;
 
 use super::again::Again;
 use super::check::{CheckFormat, show};
-use crate::check;
-use crate::check::Checked;
+use crate::check::{self, Checked};
 use crate::history::History;
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::again::Again;
-use crate::check;
-use crate::check::{DataSetForm, ExportRequest, LeftOut, Manifest};
+use crate::check::{self, DataSetForm, ExportRequest, LeftOut, Manifest};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_github::publish::mask::Masker;

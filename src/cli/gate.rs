@@ -201,11 +201,8 @@ pub(super) fn main(args: &GateArgs, registry: Registry) -> anyhow::Result<Exit> 
     Ok(judged.exit())
 }
 
-/// The name of the event and its payload; an empty name on a laptop.
-///
-/// # Errors
-///
-/// Fails if the payload cannot be read, or its name is missing.
+/// The name of the event and its payload; an empty name on a laptop. Fails if the payload cannot be read, or its name
+/// is missing.
 pub(super) fn payload(
     file: Option<&PathBuf>,
     name: Option<&String>,

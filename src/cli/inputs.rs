@@ -89,11 +89,8 @@ pub(super) fn with_inputs(
     line
 }
 
-/// The client for the repository whose workflow runs this. Without a token, it sends anonymous requests.
-///
-/// # Errors
-///
-/// Fails if the runner does not name the repository, or GitHub cannot be asked at its address.
+/// The client for the repository whose workflow runs this. Without a token, it sends anonymous requests. Fails if the
+/// runner does not name the repository, or GitHub cannot be asked at its address.
 pub(super) fn client(token: Option<&str>) -> anyhow::Result<Arc<Client>> {
     let api_url = variable("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
     let repository = variable("GITHUB_REPOSITORY").context("`GITHUB_REPOSITORY` is not set")?;

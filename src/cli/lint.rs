@@ -7,8 +7,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::again::{Again, MENDED};
-use crate::check::lint;
-use crate::check::lint::Linted;
+use crate::check::lint::{self, Linted};
 use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Finding};
 use kelvin_page::safe;

@@ -6,8 +6,7 @@ use clap::Args;
 
 use super::again::Again;
 use super::check::{CheckFormat, show, shown};
-use crate::check;
-use crate::check::MergeRequest;
+use crate::check::{self, MergeRequest};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 

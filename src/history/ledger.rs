@@ -101,11 +101,8 @@ impl LedgerFilter {
 }
 
 impl LedgerEntry {
-    /// Checks an entry from another source. Its time is converted to UTC: a time without a zone counts as UTC.
-    ///
-    /// # Errors
-    ///
-    /// The error says what is wrong with the entry, in words for a person.
+    /// Checks an entry from another source. Its time is converted to UTC: a time without a zone counts as UTC. The
+    /// error says what is wrong with the entry, in words for a person.
     pub(crate) fn checked(mut self) -> Result<Self, String> {
         self.recorded_at = in_utc(&self.recorded_at)?;
         if !(0.0..=1.0).contains(&self.judge_score) {
@@ -137,11 +134,8 @@ impl LedgerEntry {
 }
 
 impl History {
-    /// Adds all entries or none. Several processes may call this at the same time: each waits for the others.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the database cannot be written.
+    /// Adds all entries or none. Several processes may call this at the same time: each waits for the others. Fails if
+    /// the database cannot be written.
     pub(crate) fn append(&mut self, entries: &[LedgerEntry]) -> anyhow::Result<()> {
         let change = self
             .connection
@@ -176,11 +170,7 @@ impl History {
         Ok(())
     }
 
-    /// The selected entries, in the order in which they were added.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the database cannot be read.
+    /// The selected entries, in the order in which they were added. Fails if the database cannot be read.
     pub(crate) fn ledger(&self, filter: &LedgerFilter) -> anyhow::Result<Vec<LedgerEntry>> {
         let mut query = self.connection.prepare(
             "SELECT time, prompt, prompt_digest, candidate, baseline, score, grader, cost_usd, latency_ms, \
@@ -201,11 +191,7 @@ impl History {
     }
 
     /// Removes the entries that were recorded before a time, which is RFC 3339 in UTC. Returns how many entries were
-    /// removed.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the database cannot be written.
+    /// removed. Fails if the database cannot be written.
     pub(crate) fn prune_ledger(&mut self, before: &str) -> anyhow::Result<usize> {
         let change = self
             .connection

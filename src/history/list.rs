@@ -89,11 +89,7 @@ impl ListedMetric {
 }
 
 impl History {
-    /// The last runs, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the database cannot be read.
+    /// The last runs, oldest first. Fails if the database cannot be read.
     pub(crate) fn runs(&self, most: usize) -> anyhow::Result<Vec<ListedRun>> {
         let mut query = self.connection.prepare(
             "SELECT id, time, commit_id, branch, dirty, configuration, config, probe, ending, \

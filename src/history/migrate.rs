@@ -60,11 +60,8 @@ pub(super) fn version() -> u32 {
     u32::try_from(STEPS.len()).expect("there are few steps")
 }
 
-/// Applies the steps that a database does not have yet, all or none of them.
-///
-/// # Errors
-///
-/// Fails if the database has more steps than this program knows, or if a step fails.
+/// Applies the steps that a database does not have yet, all or none of them. Fails if the database has more steps than
+/// this program knows, or if a step fails.
 pub(super) fn run(connection: &mut Connection, steps: &[&str]) -> anyhow::Result<()> {
     if taken(connection)? == steps.len() {
         return Ok(());

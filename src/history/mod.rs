@@ -64,12 +64,8 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Opens the history beside a configuration, and creates it if there is none.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the disk does not allow it, if the file is not a database of kelvin, or if a newer version has written
-    /// it; such a file is not changed.
+    /// Opens the history beside a configuration, and creates it if there is none. Fails if the disk does not allow it,
+    /// if the file is not a database of kelvin, or if a newer version has written it; such a file is not changed.
     pub(crate) fn create(root: &Path) -> anyhow::Result<Self> {
         let file = root.join(FILE);
         if let Some(folder) = file.parent() {
@@ -80,11 +76,7 @@ impl History {
         Self::open_at(file, OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens the history beside a configuration; none if no run was recorded yet.
-    ///
-    /// # Errors
-    ///
-    /// Fails like [`History::create`].
+    /// Opens the history beside a configuration; none if no run was recorded yet. Fails like [`History::create`].
     pub(crate) fn open(root: &Path) -> anyhow::Result<Option<Self>> {
         let file = root.join(FILE);
         match std::fs::symlink_metadata(&file) {
@@ -185,11 +177,7 @@ pub(super) fn pack(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
     Ok(encoder.finish()?)
 }
 
-/// Decompresses a value.
-///
-/// # Errors
-///
-/// Fails if the value is damaged, or larger than a report may be.
+/// Decompresses a value. Fails if the value is damaged, or larger than a report may be.
 pub(super) fn unpack(bytes: &[u8]) -> anyhow::Result<Value> {
     let mut text = Vec::new();
     ZlibDecoder::new(bytes)

@@ -36,11 +36,8 @@ impl WantedRun {
 }
 
 impl History {
-    /// The id of the named run; none if there is no such run.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if several ids start with the text.
+    /// The id of the named run; none if there is no such run. Fails with a [`Misuse`] if several ids start with the
+    /// text.
     pub(crate) fn find(&self, wanted: &WantedRun) -> anyhow::Result<Option<String>> {
         let prefix = match wanted {
             WantedRun::Back(back) => {
@@ -69,11 +66,7 @@ impl History {
         Ok(found.pop())
     }
 
-    /// The report of a run, as recorded.
-    ///
-    /// # Errors
-    ///
-    /// Fails if there is no such run, or its stored data are damaged.
+    /// The report of a run, as recorded. Fails if there is no such run, or its stored data are damaged.
     pub(crate) fn report(&self, id: &str, registry: Registry) -> anyhow::Result<Report> {
         let read = || -> anyhow::Result<Report> {
             let (number, frame): (i64, Vec<u8>) = self.connection.query_row(

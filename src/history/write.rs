@@ -27,11 +27,8 @@ pub(crate) struct RunScene {
 }
 
 impl History {
-    /// Records a run, removes the oldest runs beyond [`KEPT`], and returns the id of the new run.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the database cannot be written.
+    /// Records a run, removes the oldest runs beyond [`KEPT`], and returns the id of the new run. Fails if the database
+    /// cannot be written.
     pub(crate) fn record(&mut self, report: &Report, scene: &RunScene) -> anyhow::Result<String> {
         self.record_within(report, scene, KEPT)
     }

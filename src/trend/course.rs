@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use super::fall::{MetricScale, is_fall};
-use super::past::{LeftOutReason, PastRun};
+use super::mean;
+use super::past::{LeftOutReason, PastRun, differing};
 use super::summary::ReadReports;
-use super::{change, mean};
 use crate::baseline::MainLine;
 use kelvin_page::counted;
 
@@ -200,7 +200,7 @@ pub(super) fn turn<'a>(
     }
     moved.sort_by(|one, other| other.worse_by.abs().total_cmp(&one.worse_by.abs()));
     RunTurn {
-        what: change::differing(&before.made_of, &now.made_of),
+        what: differing(&before.made_of, &now.made_of),
         moved,
     }
 }

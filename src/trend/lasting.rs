@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::fall::{MetricScale, is_fall};
-use super::mean;
-use super::mean::{Mean, Of, value_in};
+use super::mean::{self, Mean, Of, value_in};
 use super::past::PastRun;
 use super::split::{Split, splits};
 use kelvin_base::calendar;

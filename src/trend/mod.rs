@@ -4,7 +4,6 @@
 //! This module reads no reports from disk and does not know the probes: it uses only the direction, the range and the
 //! values by case of a metric.
 
-mod change;
 mod course;
 mod fall;
 mod flaky;
@@ -19,10 +18,9 @@ mod summary;
 mod tests;
 mod traced;
 
-pub(crate) use change::differing;
 pub(crate) use course::placed;
 pub(crate) use page::{article, fell, history, short};
-pub(crate) use past::{MadeOf, PastRun, Place};
+pub(crate) use past::{MadeOf, PastRun, Place, differing};
 pub(crate) use regression::{
     Compared, RegressionRow, RegressionStanding, VersionSamples, compare, lasting_falls, versions,
 };

@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::change::{self, ConditionChange};
 use super::fall::{MetricScale, is_fall};
 use super::flaky::{self, Flaky};
 use super::lasting::{self, LastingFall};
 use super::mean::{self, Mean, mean_of, value_in};
-use super::past::{self, DecidedRun, LeftOutReason, PastRun, live};
+use super::past::{self, ConditionChange, DecidedRun, LeftOutReason, PastRun, live};
 use kelvin_base::calendar;
 use kelvin_base::cost::Cost;
 use kelvin_record::{Nouns, probe_of};
@@ -322,7 +321,7 @@ fn of_configuration(
     // The first run of the period is compared with the last run before it, even if that was long ago.
     let first = course.iter().position(|run| period.has(run.at));
     let changes = first.map_or_else(Vec::new, |first| {
-        change::find_changes(&course[first.saturating_sub(1)..])
+        past::find_changes(&course[first.saturating_sub(1)..])
     });
     let cost = |runs: &[&PastRun]| {
         let costs = runs.iter().map(|run| run.cost);

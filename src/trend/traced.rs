@@ -22,11 +22,7 @@ impl PastRun {
         trace.is_open().then_some(LeftOutReason::Undecided)
     }
 
-    /// Extracts the needed part of a trace.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the trace does not say when it began.
+    /// Extracts the needed part of a trace. Fails if the trace does not say when it began.
     pub(crate) fn of_trace(trace: &ChainTrace) -> Result<Self, String> {
         let began = trace.started_at.as_deref();
         Self::of_trace_at(
@@ -35,11 +31,7 @@ impl PastRun {
         )
     }
 
-    /// Extracts the needed part of a trace that counts at any time.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the trace has an invalid time.
+    /// Extracts the needed part of a trace that counts at any time. Fails if the trace has an invalid time.
     pub(crate) fn of_trace_of_any_time(trace: &ChainTrace) -> Result<Self, String> {
         let began = trace.started_at.as_deref();
         Self::of_trace_at(trace, began.map_or(Ok(0), calendar::moment)?)

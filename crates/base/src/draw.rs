@@ -3,8 +3,7 @@
 //! Random words come from ChaCha8, with a digest of the purpose as the key. The bounded integers and the shuffle are
 //! our own code, because the `rand` crate may change its algorithms between minor versions.
 
-use rand::Rng as _;
-use rand::SeedableRng as _;
+use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
 use crate::digest::Digest;

@@ -8,9 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::figures::figures;
-use super::page;
 use super::record::{ChecksBasis, ChecksSection, InvariantBasis, Outcome, ScenarioRun};
-use super::scoring;
+use super::{page, scoring};
 use kelvin_page::{counted, safe};
 use kelvin_record::{AlignedSection, AlignedSections, AlignmentWarning, ItemComparison};
 
@@ -161,10 +160,6 @@ impl NewInvariant {
 }
 
 impl ItemComparison for NewInvariants {
-    fn written(&self) -> &dyn erased_serde::Serialize {
-        self
-    }
-
     fn warnings(&self) -> Vec<AlignmentWarning> {
         let warnings = self.new_invariants.iter().map(NewInvariant::warning);
         warnings.flatten().collect()

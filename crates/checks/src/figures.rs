@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::record::{ChecksBasis, JudgeBasis, Judged, Outcome, ScenarioRecord, ScenarioRun};
 use super::scoring::{self, Together};
-use kelvin_base::stats;
-use kelvin_base::stats::Balanced;
+use kelvin_base::stats::{self, Balanced};
 use kelvin_record::{CaseValue, Cells, Interval, Metric};
 use kelvin_run::judge::Ungraded;
 

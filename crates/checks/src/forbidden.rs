@@ -1,10 +1,9 @@
 //! Actions that no scenario may take: writing files without permission, or revealing a secret.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use globset::GlobSet;
 
@@ -41,11 +40,7 @@ enum ForbiddenMark {
 }
 
 impl Snapshot {
-    /// Takes a snapshot of a folder, without following a link.
-    ///
-    /// # Errors
-    ///
-    /// Fails if something cannot be read.
+    /// Takes a snapshot of a folder, without following a link. Fails if something cannot be read.
     pub(super) fn of(folder: &Path) -> io::Result<Self> {
         let mut files = BTreeMap::new();
         let mut folders = vec![PathBuf::new()];

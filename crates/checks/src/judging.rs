@@ -11,8 +11,7 @@ use super::scenario::Scenario;
 use kelvin_page::display;
 use kelvin_probe::RepeatedItems;
 use kelvin_run::judge::{Exhibit, Judge, JudgeSettings, MaxErrors, Ungraded, UngradedCode};
-use kelvin_run::judging;
-use kelvin_run::judging::Graded;
+use kelvin_run::judging::{self, Graded};
 use kelvin_run::{Runner, Step, Task};
 
 /// Two scores that differ by no more than this count as equal.
@@ -102,11 +101,7 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// Grades everything that the scenarios have left and that was not graded before.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the run cannot continue.
+    /// Grades everything that the scenarios have left and that was not graded before. Fails if the run cannot continue.
     pub(super) fn ask(
         &mut self,
         scenarios: &[&Scenario],

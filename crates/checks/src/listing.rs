@@ -28,11 +28,8 @@ pub(super) struct WorkspaceListing {
     pub(super) is_cut: bool,
 }
 
-/// Lists a workspace, in the order of the names.
-///
-/// # Errors
-///
-/// Fails if the workspace itself cannot be read. Unreadable entries are reported in the text.
+/// Lists a workspace, in the order of the names. Fails if the workspace itself cannot be read. Unreadable entries are
+/// reported in the text.
 pub(super) fn list_workspace(beneath: &Beneath) -> io::Result<WorkspaceListing> {
     let (found, is_whole) = entries(beneath)?;
     let mut listing = WorkspaceListing {

@@ -14,8 +14,7 @@ use super::scoring;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_probe::RepeatedItems;
 use kelvin_record::KeptText;
-use kelvin_run::Outcome as Called;
-use kelvin_run::kept;
+use kelvin_run::{Outcome as Called, kept};
 
 /// The records of the scenarios, with the results so far.
 pub(super) fn records(

@@ -69,11 +69,7 @@ impl TextPlace {
 }
 
 impl InvariantCheck {
-    /// Examines what was left.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the run was interrupted meanwhile.
+    /// Examines what was left. Fails if the run was interrupted meanwhile.
     pub(super) fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         match self {
             Self::Shared(check) => check.look(scene),
@@ -85,11 +81,8 @@ impl InvariantCheck {
         }
     }
 
-    /// Whether the check can be used for a scenario.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the missing part of the scenario, or with a part that cannot be used.
+    /// Whether the check can be used for a scenario. Fails with the missing part of the scenario, or with a part that
+    /// cannot be used.
     pub(super) fn suits(&self, scenario: &Scenario) -> Result<(), String> {
         match self {
             Self::Shared(check) => check.suits(scenario),

@@ -72,11 +72,7 @@ impl Scenario {
         text + "\n"
     }
 
-    /// The value of a variable such as `KELVIN_PARAM_USER`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the scenario has no such value.
+    /// The value of a variable such as `KELVIN_PARAM_USER`. Fails if the scenario has no such value.
     pub(super) fn field(&self, name: &str) -> Result<Value, String> {
         let found = match name {
             interpolate::ID => Some(self.id.as_str().into()),
@@ -99,11 +95,7 @@ impl Scenario {
         })
     }
 
-    /// The values of several names.
-    ///
-    /// # Errors
-    ///
-    /// Fails like [`field`](Self::field).
+    /// The values of several names. Fails like [`field`](Self::field).
     pub(super) fn values(&self, names: &[String]) -> Result<Vec<Value>, String> {
         names.iter().map(|name| self.field(name)).collect()
     }
@@ -159,11 +151,8 @@ pub(super) fn of_the_rules(config: &Config, name: &str) -> Option<PathBuf> {
 }
 
 /// Reads a file of scenarios. `rules` is the file of scenarios of other rules, if there is one: a scenario with the
-/// same question in that file takes its expected value, its own invariants and its template from there.
-///
-/// # Errors
-///
-/// A [`Misuse`] with everything that is wrong with the file.
+/// same question in that file takes its expected value, its own invariants and its template from there. Fails with a
+/// [`Misuse`] with everything that is wrong with the file.
 pub(super) fn read_file(
     (root, rules): (&Path, Option<&Path>),
     name: &str,

@@ -30,11 +30,8 @@ pub(super) struct Scenarios {
 }
 
 /// Reads the scenarios that a configuration in a folder names. `rules` is the file of scenarios of other rules, if
-/// there is one: a scenario with the same question in that file takes its expected value from there.
-///
-/// # Errors
-///
-/// A [`Misuse`] with everything that is wrong with them.
+/// there is one: a scenario with the same question in that file takes its expected value from there. Fails with a
+/// [`Misuse`] with everything that is wrong with them.
 pub(super) fn read(
     (root, rules): (&Path, Option<&Path>),
     settings: &ChecksSettings,

@@ -16,11 +16,7 @@ pub(super) enum Selector {
 }
 
 impl Selector {
-    /// Parses a selector.
-    ///
-    /// # Errors
-    ///
-    /// Fails with what is wrong with the selector.
+    /// Parses a selector. Fails with what is wrong with the selector.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         match text {
             "agent_output" => Ok(Self::AgentOutput),
@@ -35,11 +31,7 @@ impl Selector {
     }
 }
 
-/// A path within the workspace.
-///
-/// # Errors
-///
-/// Fails if it leads out of the workspace.
+/// A path within the workspace. Fails if it leads out of the workspace.
 pub(super) fn relative_path(text: &str) -> Result<PathBuf, String> {
     let path = Path::new(text);
     match beneath::is_inside(path) {

@@ -22,11 +22,8 @@ pub(crate) struct BoundSql {
 }
 
 impl BoundSql {
-    /// The statement, with the placeholders of the driver.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a field is inside quotes or a comment, or is a part of a longer word.
+    /// The statement, with the placeholders of the driver. Fails if a field is inside quotes or a comment, or is a part
+    /// of a longer word.
     pub(crate) fn query(text: &str, dialect: Dialect) -> Result<Self, String> {
         Self::of(text, dialect, &|at, _| match dialect {
             Dialect::Postgres => format!("${at}"),
@@ -36,11 +33,7 @@ impl BoundSql {
     }
 
     /// A script with many statements. No driver supports placeholders in a script, so each place contains an expression
-    /// that reads a value which was set in the session before.
-    ///
-    /// # Errors
-    ///
-    /// Fails like [`query`](Self::query).
+    /// that reads a value which was set in the session before. Fails like [`query`](Self::query).
     pub(crate) fn script(text: &str, dialect: Dialect) -> Result<Self, String> {
         Self::of(text, dialect, &|_, name| {
             let name = name.to_lowercase();
@@ -131,11 +124,7 @@ impl Dialect {
 /// The words with which a statement may begin.
 const BEGINNINGS: [&str; 4] = ["SELECT", "WITH", "VALUES", "SHOW"];
 
-/// Checks whether a query may be run.
-///
-/// # Errors
-///
-/// Fails with the reason why it may not.
+/// Checks whether a query may be run. Fails with the reason why it may not.
 pub(super) fn reads(query: &str, dialect: Dialect) -> Result<(), String> {
     let all = words(query, dialect, dialect == Dialect::Mysql)?;
     allowed(&all)?;
@@ -151,11 +140,7 @@ pub(super) fn reads(query: &str, dialect: Dialect) -> Result<(), String> {
 }
 
 /// Whether a text contains `word` as a separate word, outside of quotes and comments, however the server reads a
-/// backslash.
-///
-/// # Errors
-///
-/// Fails if nobody can tell what is quoted.
+/// backslash. Fails if nobody can tell what is quoted.
 fn is_word(text: &str, dialect: Dialect, word: &str) -> Result<bool, String> {
     let mut readings = vec![words(text, dialect, dialect == Dialect::Mysql)?];
     if dialect == Dialect::Mysql && text.contains('\\') {

@@ -4,10 +4,9 @@
 
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use std::{fs, io};
 
 use tempfile::TempDir;
 

@@ -13,12 +13,8 @@ pub(super) struct WorkspaceTemplate {
 }
 
 impl WorkspaceTemplate {
-    /// Parses a template.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the folder that contains the templates of all scenarios is not known, or if the name would reveal an
-    /// answer.
+    /// Parses a template. Fails if the folder that contains the templates of all scenarios is not known, or if the name
+    /// would reveal an answer.
     pub(super) fn of(written: &str) -> Result<Self, String> {
         let template = Self {
             written: written.to_owned(),
@@ -59,11 +55,8 @@ impl WorkspaceTemplate {
         }
     }
 
-    /// The template of a scenario.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the scenario lacks a field in the name, or if the value of a field leads outside.
+    /// The template of a scenario. Fails if the scenario lacks a field in the name, or if the value of a field leads
+    /// outside.
     pub(super) fn of_scenario(&self, scenario: &Scenario) -> Result<PathBuf, String> {
         if !self.has_fields() {
             return Ok(PathBuf::from(&self.written));
@@ -86,11 +79,7 @@ impl WorkspaceTemplate {
         }
     }
 
-    /// Checks that the template of a scenario exists below a folder.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the folder does not exist.
+    /// Checks that the template of a scenario exists below a folder. Fails if the folder does not exist.
     pub(super) fn suits(&self, scenario: &Scenario, root: &Path) -> Result<(), String> {
         let path = self.of_scenario(scenario)?;
         match root.join(&path).is_dir() {

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use super::basis::Settings;
 use crate::{CaseRecord, Sample, VariantRecord};
 use kelvin_base::digest::{Digest, Fields};
-use kelvin_base::stats;
-use kelvin_base::stats::Balanced;
+use kelvin_base::stats::{self, Balanced};
 use kelvin_record::{
     CaseValue, Cell, Cells, Crosses, Ending, Interval, Metric, Pairs, Range, Unit,
 };

@@ -9,8 +9,7 @@ use super::perturb::{self, Figure};
 use super::record::{CaseRecord, Sample, VariantRecord};
 use super::section::EvidenceSection;
 use kelvin_record::{Answer, AnsweredInput, AnsweredItem, AnsweredSwap, SectionAnswers};
-use kelvin_run::judge;
-use kelvin_run::judge::Scorer;
+use kelvin_run::judge::{self, Scorer};
 
 /// The gated metric of a governing type.
 pub(super) fn metric_of(governing: &str) -> String {

@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::EvidenceSettings;
 use super::basis::Basis;
 use super::cases::{self, Corpus};
 use super::decision::DecisionReader;
-use super::following;
 use super::judged::JudgedPairs;
 use super::measure::Measurement;
 use super::perturb::{Plan, Variant};
 use super::section::{EvidenceSection, findings};
 use super::survey::{Survey, plan, plan_each};
+use super::{EvidenceSettings, following};
 use kelvin_base::digest::Fields;
 use kelvin_base::notice::Notice;
 use kelvin_probe::{ChosenItems, Items, Planned, Probe};
@@ -23,8 +22,7 @@ use kelvin_record::{
     Ending, Findings, ListedVariant, Listing, Repeats, SectionFingerprint, WantedRepeats,
 };
 use kelvin_run::config::Config;
-use kelvin_run::judge;
-use kelvin_run::judge::Scorer;
+use kelvin_run::judge::{self, Scorer};
 use kelvin_run::{Runner, Step, judging};
 
 /// The cases of a configuration, and which of them are measured.
@@ -41,11 +39,8 @@ pub(super) struct CasesToRun<'c> {
 }
 
 impl<'c> CasesToRun<'c> {
-    /// Reads every case of a configuration; all of them are chosen.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`](kelvin_base::exit::Misuse) that lists every case that cannot be used.
+    /// Reads every case of a configuration; all of them are chosen. Fails with a [`Misuse`](kelvin_base::exit::Misuse)
+    /// that lists every case that cannot be used.
     pub(super) fn read(config: &'c Config) -> anyhow::Result<Self> {
         let settings: &EvidenceSettings = config
             .settings()

@@ -7,11 +7,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate as evidence;
-use crate::EvidenceSettings;
-use crate::cases;
 use crate::page::EvidenceRun;
 use crate::perturb::{Peers, Planner};
-use crate::{Basis, Evidence, Settings};
+use crate::{Basis, Evidence, EvidenceSettings, Settings, cases};
 use crate::{CaseRecord, Sample, UnitRecord, VariantRecord};
 use kelvin_base::digest::Digest;
 use kelvin_record::Ending;

@@ -6,15 +6,12 @@ use std::sync::Arc;
 
 use super::aggregate::{CaseDetail, Figures, Turn, ends, pair};
 use super::basis::{Basis, Settings};
-use super::labelled;
 use super::noise::corrected;
 use super::places::{self, SeenPlace};
-use super::turns;
-use crate::perturb;
-use crate::perturb::Figure;
+use super::{labelled, turns};
+use crate::perturb::{self, Figure};
 use crate::{CaseRecord, VariantRecord};
-use kelvin_base::stats;
-use kelvin_base::stats::Balanced;
+use kelvin_base::stats::{self, Balanced};
 use kelvin_record::{CaseValue, Cell, Metric};
 
 /// The id prefix of the figures of the whole suite; figures of its parts have a kind or a type in addition.

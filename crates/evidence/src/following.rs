@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::aggregate::Figures;
-use crate::perturb;
-use crate::perturb::Figure;
+use crate::perturb::{self, Figure};
 use crate::{CaseRecord, SwapRecord, VariantRecord};
 use kelvin_base::stats;
 use kelvin_record::{Interval, Metric, Range, Unit};

@@ -36,11 +36,7 @@ impl<'a> JudgedPairs<'a> {
     }
 
     /// Asks about every pair of these records that was not asked about before. Pairs that contribute to no figure are
-    /// left out: two runs of the same input count only if a noise floor is measured.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the run cannot continue.
+    /// left out: two runs of the same input count only if a noise floor is measured. Fails if the run cannot continue.
     pub(super) fn ask(
         &mut self,
         cases: &BTreeMap<String, CaseRecord>,

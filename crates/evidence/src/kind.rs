@@ -2,16 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::EvidenceKind;
-use super::answered;
 use super::basis::Basis;
 use super::course::CasesToRun;
-use super::flip;
-use super::labelled;
 use super::labels_edited::{self, EditedLabels};
 use super::page::{self, EvidenceRun, Expectations};
-use super::renamed;
 use super::section::{EvidenceSection, findings};
+use super::{EvidenceKind, answered, flip, labelled, renamed};
 use crate::CaseRecord;
 use kelvin_page::{Chapter, ItemPage, PartView, in_one_line};
 use kelvin_probe::{Items, Kind};

@@ -36,11 +36,8 @@ impl Label {
         Self { readings }
     }
 
-    /// Rejects a label with which no decision could ever agree, in words that fit after "the label is".
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason that the scorer gives.
+    /// Rejects a label with which no decision could ever agree, in words that fit after "the label is". Fails with the
+    /// reason that the scorer gives.
     pub(crate) fn accepted_by(&self, scorer: &dyn Scorer) -> Result<(), String> {
         let mut refused = Ok(());
         for reading in &self.readings {

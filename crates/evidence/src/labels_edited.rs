@@ -168,10 +168,6 @@ fn side(section: EvidenceSection) -> AlignedSection {
 }
 
 impl ItemComparison for EditedLabels {
-    fn written(&self) -> &dyn erased_serde::Serialize {
-        self
-    }
-
     fn relabelled(&self) -> &[String] {
         &self.relabelled
     }

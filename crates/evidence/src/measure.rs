@@ -43,12 +43,8 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// Runs the first baseline, the others, and then everything else of the cases with an answer.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the first baseline shows that the decision field is missing or cannot be compared, or if the run cannot
-    /// continue.
+    /// Runs the first baseline, the others, and then everything else of the cases with an answer. Fails if the first
+    /// baseline shows that the decision field is missing or cannot be compared, or if the run cannot continue.
     pub(crate) fn run(&mut self) -> anyhow::Result<()> {
         let baselines = self.baselines();
         let (first, others) = baselines.split_at(baselines.len().min(1));
@@ -72,11 +68,7 @@ impl<'a> Measurement<'a> {
     }
 
     /// Runs the inputs of some cases again until each input has the wanted number of repeats; cases are given by their
-    /// indices.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the run cannot continue.
+    /// indices. Fails if the run cannot continue.
     pub(crate) fn repeat(&mut self, wanted: &BTreeMap<usize, Wanted>) -> anyhow::Result<()> {
         for (place, repeats) in wanted {
             self.rounds.raise(*place, repeats);
@@ -92,11 +84,7 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// Writes every input once, without running the pipeline.
-    ///
-    /// # Errors
-    ///
-    /// Fails if an input cannot be written.
+    /// Writes every input once, without running the pipeline. Fails if an input cannot be written.
     pub(crate) fn rehearse(&mut self) -> anyhow::Result<()> {
         let mut tasks = self.baselines();
         tasks.extend(schedule::after_baselines(

@@ -11,8 +11,7 @@ use crate::{CaseRecord, Sample, UnitRecord, VariantRecord};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::threads;
 use kelvin_page::have;
-use kelvin_run::kept;
-use kelvin_run::kept::Times;
+use kelvin_run::kept::{self, Times};
 use kelvin_run::{Outcome, Task};
 
 /// A case whose share of failed invocations is above this is marked as insufficient.

@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::changes::CaseChange;
 use super::governing::{OtherAnswer, OwnAnswers};
-use super::sentence;
-use super::unscored;
 use super::verdict::Verdict;
+use super::{sentence, unscored};
 use crate::compare::AnswerPairs;
 use crate::report::Report;
 use kelvin_page::{ANSWERS, AnswerList, AnswerRow, HitsBeside, Phrase, RankedRow, are, safe};

@@ -12,8 +12,7 @@ use super::sentence::name;
 use super::verdict::{Reason, ReasonCode, Verdict, Word};
 use crate::compare::{Comparison, loss};
 use kelvin_base::stats;
-use kelvin_page::display;
-use kelvin_page::safe;
+use kelvin_page::{display, safe};
 use kelvin_record::{Direction, Interval, Metric};
 
 /// What became of the gated metrics since the anchor.

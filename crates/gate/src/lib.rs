@@ -256,11 +256,8 @@ impl<'a> Gate<'a> {
         missing::rerun(&gated)
     }
 
-    /// Looks at the governing types of every probe, by metric.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the runs that are needed before the types are decided.
+    /// Looks at the governing types of every probe, by metric. Fails with the runs that are needed before the types are
+    /// decided.
     fn look_at_types(
         &mut self,
         comparison: &Comparison<'_>,

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 
 use super::look::GUARD;
 use super::policy::{Attention, Effect, Policy};
-use super::sentence;
 use super::verdict::{BrokenCase, Cause, Reason, ReasonCode, Verdict, Word};
-use super::{Gate, Next};
+use super::{Gate, Next, sentence};
 use crate::align::{AlignedReports, align_by};
 use crate::compare::{Measured, compare};
 use crate::report::Report;

@@ -106,11 +106,7 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// Packs files; the same files give the same bytes.
-///
-/// # Errors
-///
-/// Fails if a name occurs twice or leads out of the archive.
+/// Packs files; the same files give the same bytes. Fails if a name occurs twice or leads out of the archive.
 pub(crate) fn pack(files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     // The present time is left out: the default is the earliest time of the format.

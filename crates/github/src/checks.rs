@@ -69,10 +69,6 @@ impl Client {
     }
 
     /// The check run of this name and external id on a commit.
-    ///
-    /// # Errors
-    ///
-    /// See [`Error`].
     pub(crate) fn check_run_of(
         &self,
         name: &str,
@@ -101,10 +97,6 @@ impl Client {
     }
 
     /// Changes a check run; annotations are added to the existing ones.
-    ///
-    /// # Errors
-    ///
-    /// See [`Error`].
     pub(crate) fn update_check_run(&self, id: u64, change: &Value) -> Result<CheckRun, Error> {
         // A repeated request would add the same annotations again, so only a request without annotations is repeated.
         let annotated = change.pointer("/output/annotations").is_some();

@@ -106,10 +106,6 @@ impl Client {
     }
 
     /// Replaces the text of a comment.
-    ///
-    /// # Errors
-    ///
-    /// See [`Error`].
     pub(crate) fn update_comment(&self, id: u64, body: &str) -> Result<Comment, Error> {
         self.json(&ApiCall {
             method: Method::PATCH,
@@ -122,10 +118,6 @@ impl Client {
     }
 
     /// Deletes a comment. It is not an error if the comment no longer exists.
-    ///
-    /// # Errors
-    ///
-    /// See [`Error`].
     pub(crate) fn delete_comment(&self, id: u64) -> Result<(), Error> {
         let path = self.path(&format!("/issues/comments/{id}"));
         let call = ApiCall {

@@ -15,8 +15,7 @@ use octocrab::service::middleware::extra_headers::ExtraHeadersLayer;
 use octocrab::{AuthState, OctoBody, Octocrab, OctocrabBuilder};
 use tower_http::follow_redirect::FollowRedirectLayer;
 
-use kelvin_system::proxy;
-use kelvin_system::proxy::Way;
+use kelvin_system::proxy::{self, Way};
 
 /// The time limit for making a connection.
 const CONNECT: Duration = Duration::from_secs(10);

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use super::record::{Scoring, Unscored};
 use kelvin_base::usage::Usage;
 use kelvin_run::judge::{Exhibit, Grade, Judge, Ungraded};
-use kelvin_run::judging;
-use kelvin_run::judging::Graded;
+use kelvin_run::judging::{self, Graded};
 use kelvin_run::{Runner, Task};
 
 /// The prompt and the repeat of a sample.
@@ -41,11 +40,7 @@ impl<'a> Turns<'a> {
 }
 
 /// The grades of each pair, in order, and the tokens that the judge used for them. Two equal answers are a tie, about
-/// which the judge is not asked.
-///
-/// # Errors
-///
-/// Fails if the run cannot continue.
+/// which the judge is not asked. Fails if the run cannot continue.
 pub(super) fn grade(
     judge: &dyn Judge,
     runners: &[Runner<'_>],

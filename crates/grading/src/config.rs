@@ -12,11 +12,10 @@ use super::{GradingKind, prompts};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_probe::rows;
-use kelvin_run::Program;
-use kelvin_run::config;
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip, placeholder};
 use kelvin_run::judge::{JudgeSettings, MaxErrors};
 use kelvin_run::targets::{Address, Asking, ModelName};
+use kelvin_run::{Program, config};
 
 /// All keys of this probe at the top level.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::record::{GradedSample, GradingBasis, PromptRecord, Scoring};
-use kelvin_base::stats;
-use kelvin_base::stats::Balanced;
+use kelvin_base::stats::{self, Balanced};
 use kelvin_record::{CaseValue, Cells, Interval, Metric, Range, Unit};
 
 /// The family of all figures of this probe.

@@ -2,9 +2,8 @@
 
 use anyhow::Context as _;
 
-use super::GradingSettings;
-use super::prompts;
 use super::reader::AnswerReader;
+use super::{GradingSettings, prompts};
 use kelvin_run::config::Config;
 use kelvin_run::{Program, Reader};
 

@@ -19,8 +19,7 @@ use kelvin_probe::RepeatedItems;
 use kelvin_record::{Ending, KeptText, SharedMap, WantedRepeats};
 use kelvin_run::judge::Grade;
 use kelvin_run::judge::planted::{PlantedAnswers, Proof};
-use kelvin_run::kept;
-use kelvin_run::{Outcome, Runner};
+use kelvin_run::{Outcome, Runner, kept};
 
 /// A running measurement.
 pub(super) struct Grading<'a> {
@@ -90,32 +89,21 @@ impl<'a> Grading<'a> {
         }
     }
 
-    /// Gets an answer to every prompt, and a grade for each answer.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the run cannot continue.
+    /// Gets an answer to every prompt, and a grade for each answer. Fails if the run cannot continue.
     pub(super) fn run(&mut self) -> anyhow::Result<()> {
         self.of_each(RepeatedItems::run)?;
         self.grade()
     }
 
-    /// Repeats some prompts until each was run `repeats` times.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the run cannot continue.
+    /// Repeats some prompts until each was run `repeats` times. Fails if the run cannot continue.
     pub(super) fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         self.of_each(|answers| answers.repeat(wanted))?;
         self.grade()?;
         self.grade_by_old_references()
     }
 
-    /// Grades against the stored answers of the base, and tests the judge with planted answers.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the run cannot continue.
+    /// Grades against the stored answers of the base, and tests the judge with planted answers. Fails if the run cannot
+    /// continue.
     pub(super) fn against(&mut self, base: StoredAnswers) -> anyhow::Result<()> {
         self.before.get_or_insert_with(|| base.prompts.clone());
         self.base = Some(base);
@@ -360,11 +348,7 @@ impl<'a> Grading<'a> {
         self.planted.as_ref()
     }
 
-    /// Writes every input, without running the pipeline.
-    ///
-    /// # Errors
-    ///
-    /// Fails if an input cannot be written.
+    /// Writes every input, without running the pipeline. Fails if an input cannot be written.
     pub(super) fn rehearse(&mut self) -> anyhow::Result<()> {
         self.of_each(RepeatedItems::rehearse)
     }

@@ -23,11 +23,8 @@ pub(super) struct Plan<'c> {
 }
 
 impl<'c> Plan<'c> {
-    /// Reads the prompts, and makes the judge.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the prompts are wrong, or if the judge cannot grade answers to them.
+    /// Reads the prompts, and makes the judge. Fails with a [`Misuse`] if the prompts are wrong, or if the judge cannot
+    /// grade answers to them.
     pub(super) fn read(config: &'c Config, settings: &'c GradingSettings) -> anyhow::Result<Self> {
         let path = config.root.join(&settings.keys.prompts);
         let prompts = prompts::read(&path, &settings.keys.prompt_fields)?;

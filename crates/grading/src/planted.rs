@@ -66,11 +66,7 @@ struct Copies {
 }
 
 /// Lets the judge grade planted answers: a few if it passed in the run of the base and these few are graded correctly,
-/// otherwise a full batch.
-///
-/// # Errors
-///
-/// Fails if the run cannot continue.
+/// otherwise a full batch. Fails if the run cannot continue.
 pub(super) fn plant(
     plan: &Plan<'_>,
     judges: &[Runner<'_>],

@@ -12,8 +12,7 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
 use kelvin_page::have;
 use kelvin_probe::rows::{self, RowFields, RowForm};
-use kelvin_run::config::Problem;
-use kelvin_run::config::diagnostic;
+use kelvin_run::config::{Problem, diagnostic};
 
 /// One prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,11 +52,7 @@ pub(super) const FIELDS: RowFields = RowFields {
 };
 
 /// Reads the prompts of a file, or of a folder in which each Markdown file is one prompt. `named` are the names of the
-/// fields in the file, if they differ.
-///
-/// # Errors
-///
-/// A [`Misuse`] that shows every problem with its position.
+/// fields in the file, if they differ. Fails with a [`Misuse`] that shows every problem with its position.
 pub(crate) fn read(path: &Path, named: &BTreeMap<String, String>) -> anyhow::Result<Vec<Prompt>> {
     if path.is_dir() {
         return of_folder(path);

@@ -133,10 +133,6 @@ fn take_grades_away(record: &mut PromptRecord) {
 }
 
 impl ItemComparison for EditedReferences {
-    fn written(&self) -> &dyn erased_serde::Serialize {
-        self
-    }
-
     fn relabelled(&self) -> &[String] {
         &self.relabelled
     }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::GradingSettings;
 use super::asking::{self, Pair, Turns};
-use super::plan;
 use super::record::{Answered, GradedSample, PromptRecord, Scoring, Unscored, UnscoredCode};
 use super::section::{GradingSection, findings};
+use super::{GradingSettings, plan};
 use kelvin_base::exit::Misuse;
 use kelvin_page::counted;
 use kelvin_probe::Rejudging;
@@ -21,12 +20,9 @@ pub(super) struct StoredPairs {
 }
 
 impl StoredPairs {
-    /// Takes the answers of a section, and the judge of a configuration.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if an answer was shortened when it was stored, since a judge must not grade a part instead of the
-    /// whole, or if the judge needs texts that are not stored.
+    /// Takes the answers of a section, and the judge of a configuration. Fails with a [`Misuse`] if an answer was
+    /// shortened when it was stored, since a judge must not grade a part instead of the whole, or if the judge needs
+    /// texts that are not stored.
     pub(super) fn new(
         mut section: GradingSection,
         settings: &GradingSettings,

@@ -204,12 +204,8 @@ pub(crate) struct Contract {
 }
 
 impl Contract {
-    /// A contract from a JSON schema.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason why the schema is invalid. Nothing is fetched for a `$ref`, so one to a file or a URL is
-    /// rejected.
+    /// A contract from a JSON schema. Fails with the reason why the schema is invalid. Nothing is fetched for a `$ref`,
+    /// so one to a file or a URL is rejected.
     pub(super) fn of_schema(schema: Value) -> Result<Self, String> {
         if !schema.is_object() && !schema.is_boolean() {
             return Err("a JSON schema is a mapping".to_owned());
@@ -226,11 +222,8 @@ impl Contract {
         })
     }
 
-    /// A contract from the named outputs.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason why an output cannot be checked, e.g. because a pattern is not a regular expression.
+    /// A contract from the named outputs. Fails with the reason why an output cannot be checked, e.g. because a pattern
+    /// is not a regular expression.
     pub(super) fn of_outputs(outputs: &ContractKeys) -> Result<Self, String> {
         let rules = outputs.iter();
         let properties: Map<String, Value> = rules

@@ -187,11 +187,7 @@ fn tokens(value: &Value) -> Option<u64> {
     is_whole.then_some(number as u64)
 }
 
-/// The share of all tokens that were useful.
-///
-/// # Errors
-///
-/// Fails with the reason why the share cannot be computed.
+/// The share of all tokens that were useful. Fails with the reason why the share cannot be computed.
 pub(super) fn efficiency(counts: &TokenCounts) -> Result<f64, String> {
     let useful = counts.useful.unwrap_or(counts.output);
     if counts.total == 0 {

@@ -6,12 +6,8 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Parses one JSON value.
-///
-/// # Errors
-///
-/// Fails with the reason why the bytes are rejected: besides invalid JSON, these are numbers beyond the range of a
-/// 64-bit float, `NaN`, nesting beyond 128 levels, duplicate keys and anything after the value.
+/// Parses one JSON value. Fails with the reason why the bytes are rejected: besides invalid JSON, these are numbers
+/// beyond the range of a 64-bit float, `NaN`, nesting beyond 128 levels, duplicate keys and anything after the value.
 pub(super) fn json(bytes: &[u8]) -> Result<Value, String> {
     let read: Result<Strict, _> = serde_json::from_slice(bytes);
     read.map(|Strict(value)| value)

@@ -18,11 +18,7 @@ pub(super) struct Recorded {
 
 impl Recorded {
     /// Lists the outputs in a folder: `CASE.json`, and every JSON file in a folder `CASE`. For each case these are the
-    /// last `most` ones by name.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the folder cannot be listed.
+    /// last `most` ones by name. Fails if the folder cannot be listed.
     pub(super) fn list(folder: &Path, most: usize) -> anyhow::Result<Self> {
         let mut by_case: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for path in entries(folder)? {

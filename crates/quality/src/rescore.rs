@@ -7,11 +7,8 @@ use super::scorer::{QualityScorer, SCORERS};
 use kelvin_base::exit::Misuse;
 use kelvin_probe::Rescoring;
 
-/// The section with the requested rules; its scores are computed from its factors afterwards.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the rules are invalid, or need values that were never read from the outputs.
+/// The section with the requested rules; its scores are computed from its factors afterwards. Fails with a [`Misuse`]
+/// if the rules are invalid, or need values that were never read from the outputs.
 pub(super) fn rescored(
     section: &QualitySection,
     rules: &Rescoring<'_>,

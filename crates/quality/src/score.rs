@@ -73,11 +73,7 @@ impl Weights {
     }
 
     /// Parses `0.4,0.35,0.25`, or `conformance=0.4,completeness=0.6`, where a factor that is not
-    /// named has the weight 0.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the problem of the text, or of the weights.
+    /// named has the weight 0. Fails with the problem of the text, or of the weights.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut weights = Self {
             conformance: 0.0,
@@ -118,11 +114,7 @@ impl Weights {
         weights.checked()
     }
 
-    /// The weights, if they are valid.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the problem of the weights.
+    /// The weights, if they are valid. Fails with the problem of the weights.
     pub(crate) fn checked(self) -> Result<Self, String> {
         for factor in Factor::ALL {
             let weight = self.of(factor);

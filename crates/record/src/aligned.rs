@@ -97,10 +97,7 @@ impl ComparisonForm {
 }
 
 /// The comparison of the items of one probe between two runs. It is stored in `gate.json`, under the name of the probe.
-pub trait ItemComparison: fmt::Debug + Send + Sync {
-    /// The comparison in the form in which it is written.
-    fn written(&self) -> &dyn erased_serde::Serialize;
-
+pub trait ItemComparison: erased_serde::Serialize + fmt::Debug + Send + Sync {
     /// The page of the comparison; none if it would be empty.
     fn page(&self) -> Option<ComparisonPage<'_>> {
         None
@@ -152,6 +149,8 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
     }
 }
 
+erased_serde::serialize_trait_object!(ItemComparison);
+
 /// A warning about how two sections were aligned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlignmentWarning {
@@ -162,8 +161,4 @@ pub struct AlignmentWarning {
 }
 
 /// The comparison of a probe that this program does not know: it is kept unchanged.
-impl ItemComparison for Value {
-    fn written(&self) -> &dyn erased_serde::Serialize {
-        self
-    }
-}
+impl ItemComparison for Value {}

@@ -25,7 +25,7 @@ impl ItemComparisons {
         for (name, comparison) in &mut self.0 {
             let kind = kinds.kind(name);
             if let Some(form) = kind.and_then(|kind| kind.comparison_form()) {
-                let stored = serde_json::to_value(comparison.written());
+                let stored = serde_json::to_value(&**comparison);
                 let read = stored.and_then(form.read);
                 *comparison = read.map_err(|error| format!("`{name}`: {error}"))?;
             }
@@ -60,10 +60,7 @@ impl PartialEq for ItemComparisons {
 
 impl Serialize for ItemComparisons {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(
-            self.named()
-                .map(|(name, comparison)| (name, comparison.written())),
-        )
+        serializer.collect_map(self.named())
     }
 }
 

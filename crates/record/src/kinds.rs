@@ -9,10 +9,9 @@ use kelvin_page::{AnswersView, Chapter, FigureTable, Headword, ItemPage, PartVie
 use serde_json::{Map, Value};
 
 use crate::aligned::{AlignedSections, ComparisonForm, Surroundings, Viewpoint};
-use crate::answered::{Flip, SectionAnswers};
+use crate::answered::{Flip, RankedHits, SectionAnswers};
 use crate::findings::{Findings, RunView, SettingDiffers};
 use crate::metric::Metric;
-use crate::ranked::RankedHits;
 use crate::scored::{CheckSaid, GradedPair, RivalAnswers, ScoredInvocation};
 use crate::section::{AnySection, SectionForm};
 use crate::{Nouns, estimate, family};

@@ -11,7 +11,6 @@ mod kept;
 pub mod kinds;
 mod metric;
 mod nouns;
-mod ranked;
 mod repeats;
 mod scored;
 mod section;
@@ -25,7 +24,8 @@ pub use aligned::{
     Surroundings, UnfinishedRun, Viewpoint,
 };
 pub use answered::{
-    Answer, AnsweredInput, AnsweredItem, AnsweredSwap, Flip, Ought, SectionAnswers,
+    Answer, AnsweredInput, AnsweredItem, AnsweredSwap, ExpectedHit, Flip, Ought, RankedHit,
+    RankedHits, SectionAnswers,
 };
 pub use comparisons::ItemComparisons;
 pub use ending::{ComparedSide, Ending};
@@ -37,7 +37,6 @@ pub use metric::{
     family, probe_of, spread,
 };
 pub use nouns::Nouns;
-pub use ranked::{ExpectedHit, RankedHit, RankedHits};
 pub use repeats::{
     JudgeTrialCost, ListedVariant, Listing, RUNS_OF_THE_SUITE, Repeats, Wanted, WantedRepeats,
 };

@@ -137,7 +137,7 @@ pub struct StoredInput {
 }
 
 /// A section of any probe.
-pub trait AnySection: Any + fmt::Debug + Send + Sync {
+pub trait AnySection: Any + erased_serde::Serialize + fmt::Debug + Send + Sync {
     /// How the probe ended.
     fn ending(&self) -> Ending;
 
@@ -190,9 +190,6 @@ pub trait AnySection: Any + fmt::Debug + Send + Sync {
     /// The same section without its items.
     fn without_items(&self) -> Box<dyn AnySection>;
 
-    /// The section in the form in which it is written.
-    fn written(&self) -> &dyn erased_serde::Serialize;
-
     /// The record of each item in the form in which it is written, by id.
     fn records(&self) -> Vec<(&str, &(dyn erased_serde::Serialize + Sync))>;
 
@@ -221,6 +218,8 @@ impl dyn AnySection {
             .expect("a kind is given sections of its own")
     }
 }
+
+erased_serde::serialize_trait_object!(AnySection);
 
 /// The type of the sections of one kind: how a stored one is read, and what its schema is.
 pub struct SectionForm {
@@ -359,10 +358,6 @@ where
             basis: self.basis.clone(),
             items: SharedMap::default(),
         })
-    }
-
-    fn written(&self) -> &dyn erased_serde::Serialize {
-        self
     }
 
     fn records(&self) -> Vec<(&str, &(dyn erased_serde::Serialize + Sync))> {

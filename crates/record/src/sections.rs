@@ -156,7 +156,7 @@ impl PartialEq for Sections {
 
 impl Serialize for Sections {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.iter().map(|(name, section)| (name, section.written())))
+        serializer.collect_map(self.iter())
     }
 }
 
@@ -228,7 +228,8 @@ impl JsonSchema for Sections {
 }
 
 /// The section of a probe that this program does not know, e.g. from a newer version.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
 struct UnknownSection(Value);
 
 impl AnySection for UnknownSection {
@@ -291,10 +292,6 @@ impl AnySection for UnknownSection {
 
     fn without_items(&self) -> Box<dyn AnySection> {
         self.boxed()
-    }
-
-    fn written(&self) -> &dyn erased_serde::Serialize {
-        &self.0
     }
 
     fn records(&self) -> Vec<(&str, &(dyn erased_serde::Serialize + Sync))> {

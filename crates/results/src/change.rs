@@ -170,10 +170,6 @@ fn worse_once(
 }
 
 impl ItemComparison for ResultsChange {
-    fn written(&self) -> &dyn erased_serde::Serialize {
-        self
-    }
-
     fn unfinished(&self) -> Vec<UnfinishedRun> {
         let suites = self.suites.iter();
         let unfinished = suites.filter_map(|(suite, change)| {

@@ -8,16 +8,14 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::ResultsKind;
 use super::readers::Format;
 use super::written::states;
-use super::{Columns, EmptyScore, MetricColumn};
+use super::{Columns, EmptyScore, MetricColumn, ResultsKind};
 use kelvin_base::digest::Fields;
 use kelvin_record::Direction;
 use kelvin_record::settings::{GateSettings, MetricPolicy, MetricRule};
-use kelvin_run::config;
 use kelvin_run::config::yaml::{Content, Node};
-use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
+use kelvin_run::config::{self, Config, Configure, Part, ProbeSettings, Problem, Slip};
 use kelvin_run::targets::Address;
 
 /// The placeholder for the file that an evaluator writes.

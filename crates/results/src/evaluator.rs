@@ -3,20 +3,18 @@
 //! every other call apply to it.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::config::{CASES_FILE, CASES_REGEX, Suite};
 use super::gather::{SuiteRun, gather};
-use super::plugin;
-use super::readers;
 use super::record::EarlyEnd;
 use super::written::{FileState, states};
+use super::{plugin, readers};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_page::listed;
@@ -230,12 +228,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The file as the base scores it; the same file if nothing is scored again.
-    ///
-    /// # Errors
-    ///
-    /// Fails with how the scoring command failed. Its exit code counts, since such a command has no reason to end with
-    /// another code than 0.
+    /// The file as the base scores it; the same file if nothing is scored again. Fails with how the scoring command
+    /// failed. Its exit code counts, since such a command has no reason to end with another code than 0.
     fn rescored(
         &self,
         file: &Path,

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use super::flaky::with_age;
 use super::record::{ResultSample, ResultsSection, SuiteBasis, cases, nouns_of_tool};
 use kelvin_base::notice::{Code, Notice};
-use kelvin_base::stats;
-use kelvin_base::stats::Balanced;
+use kelvin_base::stats::{self, Balanced};
 use kelvin_page::{are, listed};
 use kelvin_record::{CaseValue, Cells, Direction, Interval, Metric, Range, Unit};
 

@@ -45,11 +45,7 @@ pub(super) struct SuiteRun {
 }
 
 /// Groups the rows of a file by case. `is_whole`: whether the whole suite was run; a run of some cases need not have
-/// every metric.
-///
-/// # Errors
-///
-/// Fails with the reason why the results cannot be used, and advice.
+/// every metric. Fails with the reason why the results cannot be used, and advice.
 pub(super) fn gather(
     mut results: Results,
     suite: &Suite,

@@ -3,7 +3,6 @@
 //! Makes the metrics `results.SUITE.METRIC`; docs/evaluators.md defines them.
 
 mod change;
-mod columns;
 mod config;
 mod evaluator;
 mod figures;
@@ -20,13 +19,12 @@ mod row;
 mod written;
 
 pub use change::{ResultsChange, SuiteChange};
-pub use columns::{Columns, EmptyScore, MetricColumn};
 pub use config::{HOUR, MetricKeys, Suite, SuiteSettings, loads_the_plugin};
 pub(crate) use flaky::FlakySince;
 pub use record::EarlyEnd;
 #[cfg(test)]
 pub(crate) use record::{MetricBasis, ResultSample, ResultsBasis};
-pub use row::{MetricKind, Results, Row, RowTexts};
+pub use row::{Columns, EmptyScore, MetricColumn, MetricKind, Results, Row, RowTexts};
 pub use written::last_written;
 
 /// Did a change make the results of the team's own evaluator worse?

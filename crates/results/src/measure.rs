@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 
 use super::config::{ResultsSettings, Suite};
 use super::evaluator::{Asked, Evaluator, RunReader};
-use super::figures;
 use super::flaky::{self, FlakySince};
 use super::gather::SuiteRun;
-use super::plugin;
 use super::record::{
     ResultRecord, ResultSample, ResultsBasis, ResultsSection, SuiteBasis, id, nouns_of_tool, parts,
 };
 use super::written::{starred, state_of_file};
+use super::{figures, plugin};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind};

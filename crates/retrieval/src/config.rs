@@ -12,10 +12,9 @@ use super::fields::OutputFields;
 use super::{RetrievalKind, golden};
 use kelvin_base::digest::Fields;
 use kelvin_probe::rows;
-use kelvin_run::Program;
-use kelvin_run::config;
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, placeholder};
 use kelvin_run::targets::Address;
+use kelvin_run::{Program, config};
 
 /// All keys of this probe at the top level.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -7,8 +7,7 @@ use super::record::{Citations, Hit, Labels, QueryRecord, RetrievalBasis, Retriev
 use super::trec::{self, Judgements, Qrels, RankedQuery};
 use super::{Ranking, RetrievalKind, RetrievalSection, SpanRule, StoredBasis};
 use kelvin_base::digest::{Digest, Fields};
-use kelvin_record::SectionKind as _;
-use kelvin_record::{Ending, Findings, SectionFingerprint};
+use kelvin_record::{Ending, Findings, SectionFingerprint, SectionKind as _};
 
 /// The request for an evaluation.
 #[derive(Clone, Debug)]

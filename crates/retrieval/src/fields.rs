@@ -73,11 +73,8 @@ impl OutputFields {
 
     /// An output with the names that this program uses. A list is the hits alone, a hit that is a text is the id of its
     /// document, and an answer that is a text was given, unless it is empty or `grounded` beside it is false. An output
-    /// that has these names already stays as it is, so that one from the cache can be read again.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the output lacks its hits, or a hit its document, in words that follow "its output".
+    /// that has these names already stays as it is, so that one from the cache can be read again. Fails if the output
+    /// lacks its hits, or a hit its document, in words that follow "its output".
     pub(crate) fn renamed(&self, output: Value) -> Result<Value, String> {
         let mut output = match output {
             Value::Array(_) => json!({ "hits": output }),

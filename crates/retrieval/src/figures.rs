@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use super::measures::{self, Measure};
 use super::record::{QueryRecord, RetrievalSection};
-use kelvin_base::stats;
-use kelvin_base::stats::Balanced;
+use kelvin_base::stats::{self, Balanced};
 use kelvin_record::{CaseValue, Cells, Direction, Interval, Metric, Range, Unit};
 
 /// The family of all figures of this probe, because each figure covers all queries.

@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::RetrievalSettings;
 use super::fields::{OutputFields, places, value_at};
-use super::golden;
+use super::{RetrievalSettings, golden};
 use kelvin_run::Program;
 use kelvin_run::config::Config;
 

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Ranking;
-use super::SpanRule;
 use super::documents::{KnownDocuments, named, title_of};
+use super::{Ranking, SpanRule};
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
 use kelvin_record::{Item, KeptText, KeptTexts, Repeats, Section, fitted};

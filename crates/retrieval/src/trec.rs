@@ -296,11 +296,7 @@ pub struct RankedQuery<'a> {
 }
 
 impl<'a> RankedQuery<'a> {
-    /// Sorts hits.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the second hit of a document that was retrieved twice.
+    /// Sorts hits. Fails with the second hit of a document that was retrieved twice.
     fn new(hits: &'a mut [RetrievedDocument<'_>]) -> Result<Self, (usize, String)> {
         // The line is compared as well, so that among two hits of one document the later one is reported.
         hits.sort_unstable_by(|one, other| one.order(other).then(one.line.cmp(&other.line)));

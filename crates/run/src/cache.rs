@@ -16,10 +16,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Observing, Reader, Rules};
-use crate::Outcome;
-use crate::stored;
 use crate::stored::{ANSWERS, TAG, TAG_TEXT, UNFINISHED};
 use crate::targets::Reply;
+use crate::{Outcome, stored};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::Streams;
@@ -93,12 +92,8 @@ struct EntryHead {
 const VERSION: u32 = 2;
 
 impl Cache {
-    /// Opens the folder, or creates it.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the folder cannot be used. Without this error, a person would notice only after a whole run that
-    /// nothing was cached.
+    /// Opens the folder, or creates it. Fails with a [`Misuse`] if the folder cannot be used. Without this error, a
+    /// person would notice only after a whole run that nothing was cached.
     pub(super) fn open(folder: &Path) -> Result<Self, Misuse> {
         let mut cache = Self {
             answers: folder.join(ANSWERS),
@@ -179,11 +174,7 @@ impl Cache {
         }
     }
 
-    /// Removes an answer. It is not an error if the answer does not exist.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be removed.
+    /// Removes an answer. It is not an error if the answer does not exist. Fails if the file cannot be removed.
     pub(super) fn remove(&self, key: &Digest) -> anyhow::Result<()> {
         let path = self.path(key);
         match fs::remove_file(&path) {

@@ -8,12 +8,8 @@ use std::{panic, thread};
 use kelvin_base::notice::{Code, Notice};
 
 /// Calls `work` with the numbers below `tasks`, on at most `jobs` threads. The results are in the order of the numbers,
-/// not in the order of finishing.
-///
-/// # Errors
-///
-/// Fails with the first error of `work`; no further task is started after it. A panic of `work` is raised again in the
-/// caller.
+/// not in the order of finishing. Fails with the first error of `work`; no further task is started after it. A panic of
+/// `work` is raised again in the caller.
 pub(super) fn run<T: Send>(
     tasks: usize,
     jobs: NonZeroUsize,

@@ -1,9 +1,8 @@
 //! The whole folder of the cache: the removal of answers that are too old or take too much space.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use std::{fs, io};
 
 use anyhow::Context as _;
 
@@ -41,11 +40,8 @@ struct StoredAnswer {
 }
 
 impl AnswerFolder {
-    /// Lists a folder; none if there is no such folder.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the folder is not a cache of this program; any other error if it cannot be listed.
+    /// Lists a folder; none if there is no such folder. Fails with a [`Misuse`] if the folder is not a cache of this
+    /// program; any other error if it cannot be listed.
     fn list(folder: &Path) -> anyhow::Result<Option<Self>> {
         match fs::read_to_string(folder.join(TAG)) {
             Ok(text) if text == TAG_TEXT => {}
@@ -85,11 +81,7 @@ impl AnswerFolder {
     }
 
     /// Removes the answers that were not used for longer than `longest`, and then the least recently used ones, until
-    /// at most `largest` bytes are left. Returns how many it removed.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a file cannot be removed.
+    /// at most `largest` bytes are left. Returns how many it removed. Fails if a file cannot be removed.
     fn prune(&self, now: SystemTime, longest: Duration, largest: u64) -> anyhow::Result<usize> {
         let mut left: u64 = self.answers.iter().map(|answer| answer.bytes).sum();
         let mut removed = 0;
@@ -108,11 +100,8 @@ impl AnswerFolder {
     }
 }
 
-/// Prunes the folder of a run if enough time has passed. Returns how many answers were removed.
-///
-/// # Errors
-///
-/// Fails if the folder cannot be read or pruned.
+/// Prunes the folder of a run if enough time has passed. Returns how many answers were removed. Fails if the folder
+/// cannot be read or pruned.
 pub(super) fn prune_when_due(folder: &Path) -> anyhow::Result<usize> {
     let path = folder.join(PRUNED);
     let now = SystemTime::now();

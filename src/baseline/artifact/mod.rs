@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
-use kelvin_system::git::Oid;
+use kelvin_system::git::{self, Oid};
 
 use super::ancestry::short;
 use super::commit::Distances;
@@ -19,7 +19,6 @@ use kelvin_gate::report::Report;
 use kelvin_github as github;
 use kelvin_github::{Archive, Artifact, Client, REPORT_FILE};
 use kelvin_record::Ending;
-use kelvin_system::git;
 
 /// How many artifacts are examined before giving up.
 const MOST: usize = 5;

@@ -27,11 +27,7 @@ pub(in crate::check) struct Desk {
 }
 
 impl Desk {
-    /// Looks at a pull request.
-    ///
-    /// # Errors
-    ///
-    /// Fails with an [`Error`] if GitHub does not answer.
+    /// Looks at a pull request. Fails with an [`Error`] if GitHub does not answer.
     pub(in crate::check) fn of(client: &Client, number: u64) -> Result<Self, Error> {
         let request = client.pull_request(number)?;
         let me = client.viewer()?;
@@ -118,11 +114,8 @@ pub(in crate::check) fn answer(
     (is_open || approval.decision.is_some()).then_some(approval)
 }
 
-/// Decides a request that was made; `teams` is the client that may see teams.
-///
-/// # Errors
-///
-/// Fails with an [`Error`] if GitHub does not answer; then nothing is decided.
+/// Decides a request that was made; `teams` is the client that may see teams. Fails with an [`Error`] if GitHub does
+/// not answer; then nothing is decided.
 pub(in crate::check) fn settle(
     (client, teams): (&Client, &Client),
     desk: &Desk,
@@ -294,9 +287,6 @@ fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -
 }
 
 /// Who may approve, according to the configuration at the tip of a branch; none if that configuration names nobody.
-///
-/// # Errors
-///
 /// Fails if the configuration is missing, cannot be fetched or cannot be read.
 pub(in crate::check) fn rules_of_branch(
     registry: Registry,

@@ -35,11 +35,8 @@ pub(crate) struct ApprovalSite {
 }
 
 impl ApprovalSite {
-    /// The people who may approve, by the rules at `rules_at`; none if these rules name nobody.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason why the rules are not known; the verdict shows it.
+    /// The people who may approve, by the rules at `rules_at`; none if these rules name nobody. Fails with the reason
+    /// why the rules are not known; the verdict shows it.
     fn rules(&self) -> Result<Option<Rules>, String> {
         let found = rules_of_branch(
             self.registry,
@@ -150,11 +147,7 @@ pub(super) fn settle_again(site: &ApprovalSite, judgement: &mut Judgement) {
 }
 
 /// Asks people for a decision if one is needed and nobody was asked yet. If asking fails, the verdict stays the same
-/// and says so.
-///
-/// # Errors
-///
-/// Fails with the reason why nobody could be asked.
+/// and says so. Fails with the reason why nobody could be asked.
 pub(super) fn ask(client: &Client, judgement: &mut Judgement) -> Result<(), String> {
     let Some(approval) = judgement.approval.as_ref() else {
         return Ok(());

@@ -13,21 +13,17 @@ use crate::registry::Registry;
 use calls::{Calls, TrialCalls, code_of};
 use kelvin_base::cost::Cost;
 use kelvin_base::exit::Misuse;
-use kelvin_base::file;
-use kelvin_base::stats;
+use kelvin_base::{file, stats};
 use kelvin_record::Answer;
 use kelvin_run::config::{Config, Overrides};
-use kelvin_run::judge::calibration;
-use kelvin_run::judge::calibration::Calibration;
-use kelvin_run::judge::trial;
+use kelvin_run::judge::calibration::{self, Calibration};
 use kelvin_run::judge::trial::{
     FinishedTrial, GivenAnswer, Grades, RESAMPLES, Scored, TrialExhibit, TrialRecord,
     TrialSettings, TrialTask,
 };
-use kelvin_run::judge::{Grade, Judge, JudgeSettings, Order};
+use kelvin_run::judge::{Grade, Judge, JudgeSettings, Order, trial};
 use kelvin_run::{Observer, Start};
-use kelvin_system::pipeline;
-use kelvin_system::pipeline::Made;
+use kelvin_system::pipeline::{self, Made};
 
 /// The inputs of a trial.
 #[derive(Clone, Debug)]
@@ -77,12 +73,8 @@ pub(crate) struct Calibrated {
     pub(crate) notices: Vec<String>,
 }
 
-/// Runs a trial, and stores its result.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the configuration, the answers or the request are wrong; any other error if the judge graded nothing
-/// at all.
+/// Runs a trial, and stores its result. Fails with a [`Misuse`] if the configuration, the answers or the request are
+/// wrong; any other error if the judge graded nothing at all.
 pub(crate) fn calibrate(
     request: &CalibrateRequest,
     observer: &dyn Observer,

@@ -1,10 +1,9 @@
 //! Cleans up what the code of the change may leave behind: processes that keep running, and text in the files through
 //! which a step gives commands to the workflow.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::{Context as _, ensure};
 
@@ -54,11 +53,7 @@ impl RunnerFilesBefore {
     }
 
     /// Ends every process that the run has started, and restores the files. Each file is made anew: the path may have
-    /// become a link to another place.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a process keeps running, or a file cannot be restored.
+    /// become a link to another place. Fails if a process keeps running, or a file cannot be restored.
     pub(super) fn again(&self) -> anyhow::Result<()> {
         target::dismiss();
         let left = confine::end_all();

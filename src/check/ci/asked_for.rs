@@ -37,11 +37,8 @@ pub(crate) fn is_asked_for(event: &str, payload: &Value) -> bool {
 }
 
 /// Starts the run again, if the author of the comment may write to the repository. The author of a change from a fork
-/// never starts the run of this change, whatever other permissions they have.
-///
-/// # Errors
-///
-/// Fails if GitHub cannot be asked; a [`Misuse`] if there is no run to start.
+/// never starts the run of this change, whatever other permissions they have. Fails if GitHub cannot be asked; a
+/// [`Misuse`] if there is no run to start.
 pub(crate) fn measure_again(asked: &AskedRun<'_>) -> anyhow::Result<()> {
     let client = asked.client;
     let say = |text: &str| (asked.say)(&format!("{}\n", safe::line(text)));

@@ -45,11 +45,8 @@ pub(crate) enum Then {
     Check,
 }
 
-/// The number of the pull request that an event is about.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the event is not about a pull request.
+/// The number of the pull request that an event is about. Fails with a [`Misuse`] if the event is not about a pull
+/// request.
 pub(crate) fn pull_request(event: &str, payload: &Value) -> Result<u64, Misuse> {
     let number = match event {
         "issue_comment" if payload.pointer("/issue/pull_request").is_some() => {
@@ -66,11 +63,8 @@ pub(crate) fn pull_request(event: &str, payload: &Value) -> Result<u64, Misuse> 
     })
 }
 
-/// Checks every request of a pull request, and applies the decision about it.
-///
-/// # Errors
-///
-/// Fails if GitHub cannot be asked, the rules of the base branch cannot be read, or a decision cannot be applied.
+/// Checks every request of a pull request, and applies the decision about it. Fails if GitHub cannot be asked, the
+/// rules of the base branch cannot be read, or a decision cannot be applied.
 pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
     let client = request.client;
     let say = |text: &str| (request.say)(&format!("{}\n", safe::line(text)));

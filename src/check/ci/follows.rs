@@ -5,12 +5,10 @@
 use anyhow::{Context as _, ensure};
 
 use super::PostRequest;
-use crate::baseline;
-use crate::baseline::{Artifacts, Hint, Visited};
-use crate::check;
+use crate::baseline::{self, Artifacts, Hint, Visited};
 use crate::check::harmless::Needed;
 use crate::check::measure::leave_open;
-use crate::check::{BaseOfTheRun, GateRequest, claims, configuration, gate, harmless};
+use crate::check::{self, BaseOfTheRun, GateRequest, claims, configuration, gate, harmless};
 use kelvin_base::file;
 use kelvin_gate::Judgement;
 use kelvin_gate::approval::{Approval, Request};
@@ -273,11 +271,7 @@ fn at_its_tip(again: Judgement, found: &PullRequest) -> Judgement {
     }
 }
 
-/// The judgement of the gate on the figures of a bundle.
-///
-/// # Errors
-///
-/// Fails with the reason why the gate could not judge.
+/// The judgement of the gate on the figures of a bundle. Fails with the reason why the gate could not judge.
 fn judged_again(
     request: &PostRequest<'_>,
     (found, workflow): (&PullRequest, &str),

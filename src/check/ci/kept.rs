@@ -12,8 +12,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use super::CiRequest;
 use super::left::{Nothing, PostRequest, left};
-use crate::baseline;
-use crate::baseline::{BranchWriter, Hint, Taken};
+use crate::baseline::{self, BranchWriter, Hint, Taken};
 use crate::check::save::{SaveRequest, save, writer};
 use crate::check::{claims, configuration, named};
 use kelvin_base::exit::Misuse;
@@ -35,11 +34,8 @@ const KEPT: [&str; 6] = [
     bundle::FILE,
 ];
 
-/// Stores these results. Returns a sentence for each result that could not be stored.
-///
-/// # Errors
-///
-/// The error chain contains [`Taken`] if another job of this run uses the same name.
+/// Stores these results. Returns a sentence for each result that could not be stored. The error chain contains
+/// [`Taken`] if another job of this run uses the same name.
 pub(super) fn keep(
     request: &CiRequest<'_>,
     config: &Config,
@@ -196,12 +192,8 @@ fn upload(
     Ok(())
 }
 
-/// Keeps the report of a push. Does nothing if the run has kept the report itself.
-///
-/// # Errors
-///
-/// Fails if the run is not on the default branch, if its bundle contradicts GitHub, or if the branch of reports cannot
-/// be written.
+/// Keeps the report of a push. Does nothing if the run has kept the report itself. Fails if the run is not on the
+/// default branch, if its bundle contradicts GitHub, or if the branch of reports cannot be written.
 pub(super) fn keep_later(
     request: &PostRequest<'_>,
     run: &WorkflowRun,

@@ -65,11 +65,7 @@ const TOO_LARGE: &str = "The result of the run is too large";
 const UNREADABLE: &str = "The result of the run cannot be read";
 const EXPIRED: &str = "The result of the run has expired";
 
-/// The bundle of a finished run.
-///
-/// # Errors
-///
-/// Fails with the reason why there is no bundle that can be published.
+/// The bundle of a finished run. Fails with the reason why there is no bundle that can be published.
 pub(super) fn left(
     client: &Client,
     run: &WorkflowRun,

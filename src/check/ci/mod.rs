@@ -92,12 +92,9 @@ pub(crate) struct WorkflowResult {
     pub(crate) comment: Option<String>,
 }
 
-/// Makes all steps of a run in a workflow.
-///
-/// # Errors
-///
-/// Fails like [`super::gate()`]; a [`Misuse`] if the event must not be run, or if `setup` fails. Every error is
-/// reported in all places before it is returned. A failure to publish is never returned as an error.
+/// Makes all steps of a run in a workflow. Fails like [`super::gate()`]; a [`Misuse`] if the event must not be run, or
+/// if `setup` fails. Every error is reported in all places before it is returned. A failure to publish is never
+/// returned as an error.
 pub(crate) fn ci(
     request: &CiRequest<'_>,
     observer: &dyn Observer,

@@ -23,11 +23,8 @@ pub(super) fn run_context(request: &CiRequest<'_>) -> Context {
 }
 
 /// Checks which commit is checked out. If an event is about a commit, that commit has to be checked out. For any other
-/// event, the run and its check run belong to the commit that is checked out.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the commit of the event is not checked out.
+/// event, the run and its check run belong to the commit that is checked out. Fails with a [`Misuse`] if the commit of
+/// the event is not checked out.
 pub(super) fn checked_out(hint: &Hint, root: &Path, context: &mut Context) -> anyhow::Result<()> {
     if let Some(tip) = &hint.tip {
         tip.demand(root)?;
@@ -37,11 +34,8 @@ pub(super) fn checked_out(hint: &Hint, root: &Path, context: &mut Context) -> an
     Ok(())
 }
 
-/// Checks that the container has the programs of all commands, so that the calls do not fail one after the other.
-///
-/// # Errors
-///
-/// A [`Misuse`] that recommends the other action.
+/// Checks that the container has the programs of all commands, so that the calls do not fail one after the other. Fails
+/// with a [`Misuse`] that recommends the other action.
 pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
     for target in config.targets() {
         let start = target.look_up(&config.root)?;
@@ -58,11 +52,8 @@ pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Finds the open pull request of a branch whose run was started by hand or by a schedule.
-///
-/// # Errors
-///
-/// The reason why GitHub gave no answer; the run continues without a pull request.
+/// Finds the open pull request of a branch whose run was started by hand or by a schedule. Fails with the reason why
+/// GitHub gave no answer; the run continues without a pull request.
 pub(super) fn find_pull_request(
     client: Option<&Client>,
     root: &Path,

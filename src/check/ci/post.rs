@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use anyhow::{anyhow, ensure};
 
-use super::PostRequest;
 use super::follows::hold;
 use super::kept::keep_later;
 use super::left::{Nothing, caveat, left};
-use super::place;
-use crate::check::approval;
-use crate::check::approval::{ApprovalSite, ChangeStage};
+use super::{PostRequest, place};
+use crate::check::approval::{self, ApprovalSite, ChangeStage};
 use crate::check::named;
 use kelvin_gate::Judgement;
 use kelvin_gate::approval::Origin;
@@ -25,11 +23,8 @@ use kelvin_page::safe;
 
 /// Publishes the bundle of a run on a pull request, and keeps the report of a push. Returns the addresses of the
 /// comments, one for each pull request that the run may belong to. A comment about an earlier run is always replaced,
-/// however this run ended.
-///
-/// # Errors
-///
-/// Fails if the run or its bundle is not valid. The pull request then already shows all information that is available.
+/// however this run ended. Fails if the run or its bundle is not valid. The pull request then already shows all
+/// information that is available.
 pub(crate) fn post(
     request: &PostRequest<'_>,
     surfaces: Surfaces<'_>,

@@ -1,8 +1,7 @@
 //! Checks the things that the configuration names: the cases, the command, the environment, the output folder.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use super::{DoctorFinding, DoctorRequest, JOB};
 use crate::check::{calibrated, compute};

@@ -4,8 +4,7 @@ use std::iter;
 use std::path::Path;
 
 use super::{CHECKOUT, DoctorFinding, JOB};
-use crate::baseline;
-use crate::baseline::{Baseline, Hint, Login, Remote, Search, sources_tried};
+use crate::baseline::{self, Baseline, Hint, Login, Remote, Search, sources_tried};
 use crate::check::bill::unseen;
 use crate::check::{claims, configuration};
 use crate::registry::Registry;

@@ -13,9 +13,8 @@ use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::baseline;
-use crate::personal;
 use crate::registry::Registry;
+use crate::{baseline, personal};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 use kelvin_base::file::beneath::Beneath;
@@ -172,11 +171,8 @@ impl Example {
     }
 }
 
-/// Exports the invocations that pass.
-///
-/// # Errors
-///
-/// A [`Misuse`] if there is no report, or if the report contains nothing that could be the score.
+/// Exports the invocations that pass. Fails with a [`Misuse`] if there is no report, or if the report contains nothing
+/// that could be the score.
 pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
     if !request.min_score.is_finite() {
         let what = format!("`--min-score {}` is no score", request.min_score);

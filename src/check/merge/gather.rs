@@ -1,9 +1,8 @@
 //! Finds the reports of shards: in files, in their folders, in folders of folders.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use anyhow::Context as _;
 
@@ -47,11 +46,8 @@ impl fmt::Display for FoundShard {
     }
 }
 
-/// Reads every shard, in the order of their numbers.
-///
-/// # Errors
-///
-/// Fails if a path does not exist or contains no report, or if a report is damaged or is not that of a shard.
+/// Reads every shard, in the order of their numbers. Fails if a path does not exist or contains no report, or if a
+/// report is damaged or is not that of a shard.
 pub(super) fn shards(paths: &[PathBuf], registry: Registry) -> anyhow::Result<Vec<FoundShard>> {
     let mut files = BTreeSet::new();
     for path in paths {

@@ -31,12 +31,8 @@ pub(crate) struct MergeRequest {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Joins shards, and writes the report with the files of every case.
-///
-/// # Errors
-///
-/// A [`Misuse`] that names the shards that are missing, that overlap or that do not belong together; any other error if
-/// a file cannot be read or written.
+/// Joins shards, and writes the report with the files of every case. Fails with a [`Misuse`] that names the shards that
+/// are missing, that overlap or that do not belong together; any other error if a file cannot be read or written.
 pub(crate) fn merge(request: &MergeRequest) -> anyhow::Result<Checked> {
     let out = request
         .out
@@ -65,11 +61,8 @@ pub(crate) fn merge(request: &MergeRequest) -> anyhow::Result<Checked> {
     Ok(Checked::of(report, out))
 }
 
-/// Joins reports that agree.
-///
-/// # Errors
-///
-/// A [`Misuse`] if a shard has a figure that does not follow from the records of its items.
+/// Joins reports that agree. Fails with a [`Misuse`] if a shard has a figure that does not follow from the records of
+/// its items.
 fn reports(found: &[FoundShard]) -> Result<Report, Misuse> {
     let Some(first) = found.first() else {
         return Err(Misuse::new("no shards were named"));

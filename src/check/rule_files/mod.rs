@@ -16,12 +16,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::baseline;
-use crate::baseline::{Hint, Login};
+use crate::baseline::{self, Hint, Login};
 use commands::NamedFiles;
 pub(super) use commands::option_and_file;
-use kelvin_run::config;
-use kelvin_run::config::Config;
+use kelvin_run::config::{self, Config};
 use kelvin_system::git::Oid;
 use mentions::{Files, Reached};
 use programs::Programs;
@@ -62,11 +60,7 @@ pub(super) struct EditedRules {
 }
 
 /// Finds the edited files, for a configuration of the base. `items`: the files with the items of the change, which are
-/// compared one by one.
-///
-/// # Errors
-///
-/// Fails if the base cannot be read.
+/// compared one by one. Fails if the base cannot be read.
 pub(super) fn edited(
     config: &Config,
     items: &dyn Fn() -> Vec<PathBuf>,
@@ -166,11 +160,8 @@ pub(super) fn edited(
 }
 
 /// The files of evaluators that the change edits: those that one of the commands names, itself or through a wrapper. New,
-/// deleted and renamed files are reported elsewhere: with the items that they score, or with the edited command.
-///
-/// # Errors
-///
-/// Fails if the base, or a file of it, cannot be read.
+/// deleted and renamed files are reported elsewhere: with the items that they score, or with the edited command. Fails
+/// if the base, or a file of it, cannot be read.
 pub(super) fn edited_evaluators(
     config: &Config,
     commands: &[&str],
@@ -415,11 +406,7 @@ pub(super) struct Furnished {
 }
 
 impl Furnished {
-    /// Writes the checkout.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the commit is not available, or the files cannot be written.
+    /// Writes the checkout. Fails if the commit is not available, or the files cannot be written.
     pub(super) fn of(
         root: &Path,
         commit: Oid,

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::check;
-use crate::check::SummaryRequest;
+use crate::check::{self, SummaryRequest};
 use crate::cli::again::Again;
 use crate::registry::Registry;
 use crate::trend::{Summary, article, short};

@@ -11,12 +11,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::again::Again;
-use crate::baseline;
-use crate::check;
 use crate::check::RunsRequest;
-use crate::history;
 use crate::history::History;
 use crate::registry::Registry;
+use crate::{baseline, check, history};
 use kelvin_base::calendar;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_gate::report::Report;

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::check;
-use crate::check::RegressionRequest;
+use crate::check::{self, RegressionRequest};
 use crate::cli::TextOrJson;
 use crate::cli::again::Again;
 use crate::cli::names::Names;

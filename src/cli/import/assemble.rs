@@ -89,11 +89,7 @@ fn from_the_root(spans: &[RecordedSpan]) -> Vec<&RecordedSpan> {
     sorted
 }
 
-/// The case of one trace, whose spans are sorted by time.
-///
-/// # Errors
-///
-/// Fails with the reason why there is no case.
+/// The case of one trace, whose spans are sorted by time. Fails with the reason why there is no case.
 fn case(spans: &[RecordedSpan]) -> Result<TraceCase, String> {
     let all = from_the_root(spans);
     let Some(root) = all.first().copied() else {

@@ -18,11 +18,8 @@ pub(super) struct UnreadPart {
     pub(super) why: String,
 }
 
-/// Passes each value of a file to `take`. Text that is not JSON, and values that `take` rejects, are noted.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the file cannot be read.
+/// Passes each value of a file to `take`. Text that is not JSON, and values that `take` rejects, are noted. Fails with
+/// a [`Misuse`] if the file cannot be read.
 pub(super) fn each_value(
     path: &Path,
     unread: &mut Vec<UnreadPart>,

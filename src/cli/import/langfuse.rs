@@ -6,11 +6,7 @@ use serde_json::Value;
 use super::messages;
 use super::span::{FoundDocuments, RecordedSpan, first_keys, meant, moment, says_something};
 
-/// Collects all traces and observations in a value.
-///
-/// # Errors
-///
-/// Fails with the reason why the value contains none.
+/// Collects all traces and observations in a value. Fails with the reason why the value contains none.
 pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), String> {
     if let Value::Array(values) = value {
         let refused: Vec<String> = values

@@ -10,11 +10,7 @@ use serde_json::{Map, Value};
 use super::messages;
 use super::span::{FoundDocuments, RecordedSpan, first_keys, meant, moment, says_something};
 
-/// Collects all spans in a value.
-///
-/// # Errors
-///
-/// Fails with the reason why the value contains none.
+/// Collects all spans in a value. Fails with the reason why the value contains none.
 pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), String> {
     let before = spans.len();
     walk(value, spans);
@@ -342,11 +338,8 @@ const OUTPUTS: [&str; 7] = [
     "ai.response.object",
 ];
 
-/// The input of a span, and whether it is split over many attributes or events.
-///
-/// # Errors
-///
-/// Fails with the reason why the input is incomplete.
+/// The input of a span, and whether it is split over many attributes or events. Fails with the reason why the input is
+/// incomplete.
 fn input(attributes: &Attributes, events: &Events) -> Result<Option<(Value, bool)>, String> {
     let details = events.named("gen_ai.client.inference.operation.details");
     for source in std::iter::once(attributes).chain(details) {

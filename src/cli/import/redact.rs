@@ -17,11 +17,7 @@ pub(super) struct OwnRedaction {
 }
 
 impl OwnRedaction {
-    /// Parses the form of the command line.
-    ///
-    /// # Errors
-    ///
-    /// Fails with a message that says why the rule is wrong.
+    /// Parses the form of the command line. Fails with a message that says why the rule is wrong.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (name, pattern) = text
             .split_once('=')

@@ -42,11 +42,8 @@ pub(super) struct FoundDocuments {
 /// The words that Langfuse's SDK writes in place of a value that is too large.
 const TRUNCATED: &str = "<truncated due to size exceeding limit>";
 
-/// The value behind a recorded value: many tools write JSON as a string.
-///
-/// # Errors
-///
-/// Fails with the reason why the value is incomplete.
+/// The value behind a recorded value: many tools write JSON as a string. Fails with the reason why the value is
+/// incomplete.
 pub(super) fn meant(value: &Value, is_json: bool) -> Result<Value, String> {
     let Value::String(text) = value else {
         return Ok(value.clone());

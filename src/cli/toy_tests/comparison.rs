@@ -61,10 +61,6 @@ pub(super) fn align(base: &dyn AnySection, head: &dyn AnySection) -> Option<Alig
 }
 
 impl ItemComparison for WordComparison {
-    fn written(&self) -> &dyn erased_serde::Serialize {
-        self
-    }
-
     fn page(&self) -> Option<ComparisonPage<'_>> {
         let summary = format!("{} words are quieter", self.quieter.len());
         Some(ComparisonPage {

@@ -7,8 +7,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::kind;
-use crate::check;
-use crate::check::{CheckMode, CheckRequest};
+use crate::check::{self, CheckMode, CheckRequest};
 use crate::cli::run;
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;

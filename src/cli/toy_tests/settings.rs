@@ -8,8 +8,7 @@ use serde_json::{Map, Value};
 
 use super::kind::ToyKind;
 use kelvin_base::digest::Fields;
-use kelvin_run::config;
-use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Slip};
+use kelvin_run::config::{self, Config, Configure, Part, ProbeSettings, Slip};
 use kelvin_run::judge::JudgeSettings;
 use kelvin_run::targets::Address;
 

@@ -55,11 +55,7 @@ impl ViewResponse {
     }
 }
 
-/// Answers requests until the process is stopped.
-///
-/// # Errors
-///
-/// Fails if the system refuses to serve.
+/// Answers requests until the process is stopped. Fails if the system refuses to serve.
 pub(super) fn serve(listener: std::net::TcpListener, shelf: Shelf) -> io::Result<()> {
     let address = listener.local_addr()?;
     listener.set_nonblocking(true)?;

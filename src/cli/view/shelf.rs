@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::check;
-use crate::check::RunsRequest;
+use crate::check::{self, RunsRequest};
 use crate::history::History;
 use crate::registry::Registry;
 use kelvin_base::calendar;

@@ -41,11 +41,8 @@ pub(super) struct OwnInvariant {
 }
 
 /// Reads the definitions in the scenarios of a configuration. If the file of the scenarios cannot be read, the result
-/// is empty, and the file is reported when its scenarios are read.
-///
-/// # Errors
-///
-/// A [`Misuse`] with all problems of these definitions.
+/// is empty, and the file is reported when its scenarios are read. Fails with a [`Misuse`] with all problems of these
+/// definitions.
 pub(super) fn read(
     config: &Config,
     keys: &ChecksKeys,

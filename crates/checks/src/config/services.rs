@@ -114,11 +114,8 @@ pub(super) struct SettledServices {
     pub(super) digest: Digest,
 }
 
-/// Makes the settings of the services; the values of variables are added to `values`.
-///
-/// # Errors
-///
-/// Fails if a file that one of them names cannot be read.
+/// Makes the settings of the services; the values of variables are added to `values`. Fails if a file that one of them
+/// names cannot be read.
 pub(super) fn settle(
     part: &Part<'_>,
     config: &Config,

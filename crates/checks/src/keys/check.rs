@@ -176,11 +176,8 @@ pub(crate) struct RegexKeys {
 pub(crate) struct EqualsKeys {
     /// A text, which the output has to be without the white space around it; or any other value, which
     /// the output has to be as JSON. Without it: what the scenario has as `expected`.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "given")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) value: Option<Value>,
     /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
     #[serde(default = "agent_output")]
@@ -212,11 +209,8 @@ pub(crate) struct JsonPathKeys {
     #[schemars(length(min = 1))]
     pub(crate) path: String,
     /// What one of the values at the path has to be. Without it: what the scenario has as `expected`.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "given")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) equals: Option<Value>,
     /// Whether it is enough that there is a value at the path, whatever it is.
     #[serde(default)]
@@ -302,11 +296,8 @@ pub(crate) struct SqlKeys {
     pub(crate) query: String,
     /// What the first column of the first row has to be, type and all. Without it: what the scenario has as
     /// `expected`.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "given")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) equals: Option<Value>,
     /// Whether a value of another type is the same if it is written the same, such as `0` and `"0"`.
     #[serde(default)]
@@ -418,11 +409,7 @@ const fn half() -> f64 {
 }
 
 impl LlmAsJudgeKeys {
-    /// The judge, with the criteria of the check.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the problem of one of the keys: the key, and the message.
+    /// The judge, with the criteria of the check. Fails with the problem of one of the keys: the key, and the message.
     pub(crate) fn settings(&self) -> Result<JudgeSettings, (&'static str, String)> {
         for (key, text) in [
             ("criteria", Some(&self.criteria)),

@@ -39,11 +39,8 @@ pub(crate) struct RouteKeys {
     #[schemars(range(min = 200, max = 599))]
     pub(crate) status: u16,
     /// The body, as JSON.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "given")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) json: Option<Value>,
     /// The body, as a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,11 +59,8 @@ pub(crate) struct DefaultKeys {
     #[schemars(range(min = 200, max = 599))]
     pub(crate) status: u16,
     /// The body, as JSON.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "given")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) json: Option<Value>,
     /// The body, as a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,25 +109,16 @@ pub(crate) struct AssertionKeys {
     #[serde(default)]
     pub(crate) filters: BTreeMap<String, Value>,
     /// The field is this value.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "given")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) equals: Option<Value>,
     /// The text contains this text, the list this item, or the object this name.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "given")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) contains: Option<Value>,
     /// The text, the list or the object does not contain it.
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "given")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) not_contains: Option<Value>,
     /// A regular expression that matches somewhere in the field.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -41,11 +41,8 @@ impl Comes {
 }
 
 impl ExpectedComparison {
-    /// The only comparison of an assertion.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the assertion has no comparison or several, or with the problem of its comparison.
+    /// The only comparison of an assertion. Fails if the assertion has no comparison or several, or with the problem of
+    /// its comparison.
     pub(super) fn of(keys: &AssertionKeys) -> Result<Self, String> {
         let matches = keys.matches.as_deref().map(pattern).transpose()?;
         let given = [

@@ -7,7 +7,6 @@ mod file;
 mod http_mock_assertions;
 mod json;
 mod judged;
-mod latency;
 mod numeric;
 mod sql;
 mod text;
@@ -29,18 +28,10 @@ const SHOWN: usize = 200;
 
 /// A check that is ready to use.
 pub(super) trait Check: fmt::Debug + Send + Sync {
-    /// Examines the state after a run, until the result is known.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the result if the check ends early.
+    /// Examines the state after a run, until the result is known. Fails with the result if the check ends early.
     fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd>;
 
-    /// Examines the state after a run.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the run was interrupted meanwhile.
+    /// Examines the state after a run. Fails if the run was interrupted meanwhile.
     fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         match self.examine(scene) {
             Ok(finding) => Ok(finding),
@@ -49,11 +40,8 @@ pub(super) trait Check: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Whether the check can be used for a scenario, as far as this is known before the run.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the missing part of the scenario, or with a part that cannot be used.
+    /// Whether the check can be used for a scenario, as far as this is known before the run. Fails with the missing
+    /// part of the scenario, or with a part that cannot be used.
     fn suits(&self, scenario: &Scenario) -> Result<(), String> {
         let _ = scenario;
         Ok(())
@@ -185,11 +173,8 @@ impl CheckFinding {
 }
 
 /// Opens a check: `written` is the text of the file, for messages, and `keys` the same with the values of its
-/// variables. `services` are those that the configuration declares.
-///
-/// # Errors
-///
-/// Fails with the problem of one of its keys: the key, and the message.
+/// variables. `services` are those that the configuration declares. Fails with the problem of one of its keys: the key,
+/// and the message.
 pub(super) fn open(
     written: &CheckKeys,
     keys: &CheckKeys,

@@ -1,4 +1,4 @@
-//! Checks that the output is a number within limits.
+//! Checks of numbers: the output, and the time that the pipeline took.
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -6,7 +6,7 @@ use serde_json_path::JsonPath;
 use super::json::{json, path};
 use super::text::{name, nothing_expected, selector, text};
 use super::{Check, CheckFinding, EarlyEnd, shown};
-use crate::keys::NumericKeys;
+use crate::keys::{LatencyKeys, NumericKeys};
 use crate::scenario::Scenario;
 use crate::scene::Scene;
 use crate::selector::Selector;
@@ -116,6 +116,21 @@ impl Check for Numeric {
         Ok(match wrong.is_empty() {
             true => CheckFinding::of(true, told),
             false => CheckFinding::of(false, format!("{told}, {}", wrong.join(" and "))),
+        })
+    }
+}
+
+/// Checks that the pipeline took no longer than allowed.
+impl Check for LatencyKeys {
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
+        let (most, took) = (self.max_s, scene.seconds);
+        // The time itself is reported only if it was too long, so that two equal runs have the same text.
+        Ok(match took <= most {
+            true => CheckFinding::of(true, format!("took no longer than {most} s")),
+            false => CheckFinding::of(
+                false,
+                format!("took {took:.2} s, expected at most {most} s"),
+            ),
         })
     }
 }

@@ -36,11 +36,8 @@ impl DeclaredServices {
         self.recording.contains(name)
     }
 
-    /// The type of the service that a check names; the check has to support it.
-    ///
-    /// # Errors
-    ///
-    /// Fails if no service has that name, or if the check cannot use a service of that type.
+    /// The type of the service that a check names; the check has to support it. Fails if no service has that name, or
+    /// if the check cannot use a service of that type.
     pub(crate) fn find(
         &self,
         name: &str,
@@ -78,11 +75,7 @@ pub(crate) fn variable(name: &str) -> String {
 
 /// Opens the declaration of a service: `written` is the text of the file, for messages, and `keys` the same with the
 /// values of its variables. `init` is the text of the file that `init` names; none while the configuration is only
-/// checked.
-///
-/// # Errors
-///
-/// Fails with the problem of one of its keys: the key, and the message.
+/// checked. Fails with the problem of one of its keys: the key, and the message.
 pub(crate) fn open_service(
     written: &ServiceKeys,
     keys: &ServiceKeys,

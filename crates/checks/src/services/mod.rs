@@ -35,21 +35,14 @@ pub(super) trait Service: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether a scenario has the values that the service needs.
-    ///
-    /// # Errors
-    ///
-    /// Fails with what the scenario lacks.
+    /// Whether a scenario has the values that the service needs. Fails with what the scenario lacks.
     fn suits(&self, scenario: &Scenario) -> Result<(), String> {
         let _ = scenario;
         Ok(())
     }
 
-    /// Starts the service for one scenario.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the service cannot be used: then the scenario is an error, and its pipeline is not run.
+    /// Starts the service for one scenario. Fails if the service cannot be used: then the scenario is an error, and its
+    /// pipeline is not run.
     fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn RunningService + 's>, Trouble>;
 
     /// Tests whether the service can be used, without changing its data, and returns its description of itself. None if
@@ -102,11 +95,7 @@ pub(super) trait RunningService {
         Vec::new()
     }
 
-    /// Runs a read-only query, if the service is a database.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the query is not answered.
+    /// Runs a read-only query, if the service is a database. Fails if the query is not answered.
     fn ask(&self, query: &Query<'_>) -> Result<QueryAnswer, Trouble> {
         let _ = query;
         Err(Trouble::Failed(format!(
@@ -115,41 +104,26 @@ pub(super) trait RunningService {
         )))
     }
 
-    /// The data that the service has recorded under a path such as `last_request.body`.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the service has recorded no such field.
+    /// The data that the service has recorded under a path such as `last_request.body`. Fails if the service has
+    /// recorded no such field.
     fn field(&self, path: &str) -> Result<Value, String> {
         let _ = path;
         let kind = self.kind();
         Err(format!("a service of type `{kind}` has no fields"))
     }
 
-    /// Records that the pipeline has ended: later records do not come from it.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the record is incomplete.
+    /// Records that the pipeline has ended: later records do not come from it. Fails if the record is incomplete.
     fn settle(&self) -> Result<(), Trouble> {
         Ok(())
     }
 
-    /// The requests that the service received, if it is a server.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the requests are not known.
+    /// The requests that the service received, if it is a server. Fails if the requests are not known.
     fn record(&self) -> Result<Arc<MockRecord>, String> {
         let kind = self.kind();
         Err(format!("a service of type `{kind}` gets no requests"))
     }
 
-    /// Ends the service.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a part of the service could not be removed.
+    /// Ends the service. Fails if a part of the service could not be removed.
     fn close(self: Box<Self>) -> Result<(), Trouble> {
         Ok(())
     }

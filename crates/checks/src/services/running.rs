@@ -26,11 +26,8 @@ pub(crate) struct RunningServices<'a> {
 }
 
 impl<'a> RunningServices<'a> {
-    /// Opens all services, in the order of their names; `site` is for the first one.
-    ///
-    /// # Errors
-    ///
-    /// Fails if one of them cannot be used; those that were already opened are closed.
+    /// Opens all services, in the order of their names; `site` is for the first one. Fails if one of them cannot be
+    /// used; those that were already opened are closed.
     pub(crate) fn open(
         services: &'a BTreeMap<String, Box<dyn Service>>,
         site: ServiceSite<'a>,
@@ -106,11 +103,7 @@ impl<'a> RunningServices<'a> {
         })
     }
 
-    /// Records that the pipeline has ended.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the record of a service is incomplete.
+    /// Records that the pipeline has ended. Fails if the record of a service is incomplete.
     pub(crate) fn settle(&self) -> Result<(), Trouble> {
         self.all.iter().try_for_each(|(name, service)| {
             let kind = service.kind();
@@ -119,11 +112,7 @@ impl<'a> RunningServices<'a> {
         })
     }
 
-    /// Ends all services.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the message of the first service that could not be ended properly.
+    /// Ends all services. Fails with the message of the first service that could not be ended properly.
     pub(crate) fn close(self) -> Result<(), Trouble> {
         let ends = self.all.into_iter().map(|(name, service)| {
             let kind = service.kind();

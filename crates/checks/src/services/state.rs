@@ -84,11 +84,7 @@ pub(super) struct Init {
 }
 
 impl Init {
-    /// Parses a script.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a field is inside quotes, or if the script would reveal the expected value.
+    /// Parses a script. Fails if a field is inside quotes, or if the script would reveal the expected value.
     pub(super) fn of(text: &str, dialect: Dialect) -> Result<Self, (&'static str, String)> {
         let sql = BoundSql::script(text, dialect).map_err(|what| ("init", what))?;
         if sql.names.iter().any(|name| name == interpolate::EXPECTED) {
@@ -106,11 +102,8 @@ impl Init {
         &self.sql.text
     }
 
-    /// The values that are set in the session first, each with its name in the script.
-    ///
-    /// # Errors
-    ///
-    /// Fails with what the scenario lacks.
+    /// The values that are set in the session first, each with its name in the script. Fails with what the scenario
+    /// lacks.
     pub(super) fn values(&self, scenario: &Scenario) -> Result<Vec<(String, Value)>, String> {
         let mut names: Vec<&String> = self.sql.names.iter().collect();
         names.sort();

@@ -64,11 +64,8 @@ impl Types {
     }
 }
 
-/// Checks that every type in a key of the configuration is the heading of a unit in at least one case.
-///
-/// # Errors
-///
-/// A [`Misuse`] that names the types that do not occur, the most similar ones that do, and all that do.
+/// Checks that every type in a key of the configuration is the heading of a unit in at least one case. Fails with a
+/// [`Misuse`] that names the types that do not occur, the most similar ones that do, and all that do.
 pub(super) fn all_occur(key: &str, names: &[String], types: &Types) -> Result<(), Misuse> {
     let unknown: Vec<&String> = names
         .iter()

@@ -19,10 +19,8 @@ use kelvin_run::judge::{Choice, JudgeSettings};
 use kelvin_run::targets::{Address, TurnsPlace};
 use kelvin_run::{Program, config, judge};
 pub(crate) use keys::is_file_of_records;
-pub use keys::unit_type;
+pub use keys::{AllPairs, Counts, OptIn, SwapCount, unit_type};
 use keys::{EvidenceKeys, UnitSource};
-
-pub use keys::{AllPairs, Counts, OptIn, SwapCount};
 
 /// The settings that this probe needs, checked before the run.
 #[derive(Clone, Debug)]

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::EvidenceRun;
 use super::swaps::ignored_types;
-use crate::perturb;
-use crate::perturb::{Added, Figure, Relation};
+use crate::perturb::{self, Added, Figure, Relation};
 use crate::{CaseRecord, Sample, VariantRecord};
 use kelvin_page::{Column, LISTED, Phrase, Status, Table, TableRow, brief, counted};
 

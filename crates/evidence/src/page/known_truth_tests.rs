@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use super::diagnosis;
 use super::standing::Standing;
 use crate::cases::fixture;
-use crate::fake;
-use crate::fake::Trial;
+use crate::fake::{self, Trial};
 use kelvin_page::{Phrase, Tone};
 
 /// How many suites of each sort are tried.

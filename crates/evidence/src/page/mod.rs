@@ -7,7 +7,6 @@ mod diagnosis;
 mod heat;
 mod item;
 mod method;
-mod plane;
 mod signals;
 mod standing;
 mod swaps;
@@ -68,7 +67,7 @@ pub fn chapter<'a>(run: EvidenceRun<'a>) -> Chapter<'a> {
     }
     chapter.statements = diagnosis::diagnoses(&run);
     chapter.breakdowns = signals::breakdowns(&run);
-    chapter.plane = plane::plane(&run, &signals);
+    chapter.plane = signals::plane(&run, &signals);
     chapter.lists = cases::worst(&run).into_iter().collect();
     chapter.failed = failed(&run);
     chapter.tables = tables::figure_tables(&run);

@@ -1,9 +1,11 @@
-//! The figures at the top of the page: invariance, following, sensitivity and the Kelvin score.
+//! The figures at the top of the page: invariance, following, sensitivity and the Kelvin score; and both signals in one
+//! plot.
 
 use super::standing::Standing;
 use super::swaps::SwapCounts;
-use super::{EvidenceRun, SignalWords};
-use kelvin_page::{BANDS, Breakdown, Estimate, Group, Signal, display};
+use super::{EvidenceRun, QUADRANT, SignalWords};
+use crate::CaseRecord;
+use kelvin_page::{BANDS, Breakdown, Estimate, Group, Plane, Signal, display};
 use kelvin_record::{Metric, estimate, family};
 
 /// The figures, and their combined meaning.
@@ -214,4 +216,54 @@ fn lowest_first<'a>(run: &EvidenceRun<'a>, id: &str) -> Vec<(&'a str, Estimate<'
     let rows = family.into_iter();
     rows.map(|(name, metric)| (name, estimate(Some(metric)).within_one()))
         .collect()
+}
+
+/// The square of a run, with the run and its cases as points; none if the standing of the run is not one of the
+/// quadrants. It is shown only with one governing type: with several, the quadrants would have no meaning.
+pub(super) fn plane(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<Plane> {
+    let standing = signals.standing.filter(|standing| standing.is_quadrant())?;
+    let noise = signals.without_noise.as_ref();
+    // The word for the run is based on invariance without noise, if the noise is known.
+    let invariance = noise.map_or(&signals.invariance, |noise| &noise.invariance);
+    let following = &signals.following;
+    // The word may depend on a single kind; then it can contradict the quadrant of the point.
+    let holds = matches!(standing, Standing::Grounded | Standing::Flat);
+    if holds != (invariance.value? >= QUADRANT) {
+        return None;
+    }
+    let cases = run.cases.values();
+    let points = cases.filter_map(|case| Some([following_in(case)?, case.invariance?]));
+    Some(Plane {
+        axes: ["following", "invariance"],
+        metrics: match noise {
+            Some(_) => ["evidence.following", "evidence.invariance_corrected"],
+            None => ["evidence.following", "evidence.invariance"],
+        },
+        corners: [
+            Standing::Flat.name(),
+            Standing::Grounded.name(),
+            Standing::Unstable.name(),
+            Standing::Brittle.name(),
+        ],
+        cut: QUADRANT,
+        run: [following.value?, invariance.value?],
+        base: None,
+        ends: [following.ends, invariance.ends],
+        points: points.collect(),
+        items: "cases",
+    })
+}
+
+/// Following in one case; none if every donor of its swaps has the same answer as the case.
+fn following_in(case: &CaseRecord) -> Option<f64> {
+    let swaps = case
+        .variants
+        .iter()
+        .filter_map(|variant| variant.swap.as_deref());
+    let (reaction, contrast) = swaps
+        .filter(|swap| swap.donor_differs)
+        .fold((0.0, 0.0), |sum, swap| {
+            (sum.0 + swap.reaction, sum.1 + swap.contrast)
+        });
+    (contrast > 0.0).then(|| (reaction / contrast).clamp(0.0, 1.0))
 }

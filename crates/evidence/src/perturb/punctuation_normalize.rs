@@ -70,12 +70,7 @@ fn some(marks: Vec<Mark>, draw: &mut Draw) -> Edits {
 
 fn marks(text: &Text<'_>) -> Vec<Mark> {
     let mut marks = Vec::new();
-    for block in text
-        .prose
-        .blocks
-        .iter()
-        .filter(|block| block.place.is_running_text())
-    {
+    for block in text.running_text() {
         let chars: Vec<(usize, char)> = text
             .masked(block.range.clone())
             .char_indices()

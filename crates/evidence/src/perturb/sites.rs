@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::rewrite::{Detail, Edits, checked, with_edited};
 use super::sentence::{sentences, words};
 use super::{Draft, PerturbedCase, Proposal};
-use crate::cases::prose::{MaskedText, prose};
+use crate::cases::prose::{MaskedText, ProseBlock, prose};
 use crate::words::Words;
 use kelvin_base::draw::Draw;
 
@@ -43,11 +43,15 @@ pub(super) fn texts<'a>(subject: &PerturbedCase<'a>) -> Vec<Text<'a>> {
 }
 
 impl Text<'_> {
+    /// The blocks of the running text.
+    pub(super) fn running_text(&self) -> impl Iterator<Item = &ProseBlock> {
+        let blocks = self.prose.blocks.iter();
+        blocks.filter(|block| block.place.is_running_text())
+    }
+
     /// The sentences of the running text, grouped by block.
     pub(super) fn sentences(&self, words: &Words) -> Vec<Vec<Range<usize>>> {
-        let blocks = self.prose.blocks.iter();
-        blocks
-            .filter(|block| block.place.is_running_text())
+        self.running_text()
             .map(|block| {
                 sentences(
                     &self.prose.masked,

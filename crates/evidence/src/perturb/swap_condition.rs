@@ -9,10 +9,9 @@ use super::rewrite::{of_type, with_edited};
 use super::ring::Ring;
 use super::swap::{all, some};
 use super::{Draft, Figure, Perturbation, PerturbedCase, Proposal};
-use crate::EvidenceSettings;
-use crate::cases;
 use crate::cases::Corpus;
 use crate::cases::outline::outline;
+use crate::{EvidenceSettings, cases};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 

@@ -72,12 +72,7 @@ fn heading_end(body: &str) -> usize {
 fn line_ends(text: &Text<'_>) -> Edits {
     let masked = text.prose.masked.as_bytes();
     let mut places = Edits::new();
-    for block in text
-        .prose
-        .blocks
-        .iter()
-        .filter(|block| block.place.is_running_text())
-    {
+    for block in text.running_text() {
         for at in block.range.clone().skip(1) {
             let ends = masked[at] == b'\n' && masked[at - 1] != b'\r' || masked[at] == b'\r';
             if ends && masked[at - 1].is_ascii_graphic() {
@@ -91,12 +86,7 @@ fn line_ends(text: &Text<'_>) -> Edits {
 /// Adds a second space between two words of a line.
 fn spaces(text: &Text<'_>) -> Edits {
     let mut places = Edits::new();
-    for block in text
-        .prose
-        .blocks
-        .iter()
-        .filter(|block| block.place.is_running_text())
-    {
+    for block in text.running_text() {
         let line = text.masked(block.range.clone());
         for (at, _) in line.match_indices(' ') {
             let before = line[..at].chars().next_back();

@@ -3,13 +3,12 @@
 use super::{Assembly, MetricFinding};
 use crate::compare::{MetricPair, Presence};
 use crate::look::LookReason as Why;
-use crate::losses;
-use crate::missing;
 use crate::missing::Missing;
 use crate::policy::{Attention, Effect};
 use crate::sentence::Subject;
 use crate::unpaired::{has_turned, is_thin};
 use crate::verdict::{Cause, Reason, ReasonCode, Word};
+use crate::{losses, missing};
 
 impl Assembly<'_> {
     /// The finding from the pairs, unless more was lost than is allowed, or the cases with the same name are worse.

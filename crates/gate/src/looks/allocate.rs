@@ -5,8 +5,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::{GatedMetric, Means, Rerun, Side};
-use crate::look;
-use crate::look::{ErrorShare, Look, PairedCase};
+use crate::look::{self, ErrorShare, Look, PairedCase};
 use kelvin_record::{Repeats, WantedRepeats};
 
 /// The runs of an unstable case before the second look, if its own input can be repeated without its variants. An

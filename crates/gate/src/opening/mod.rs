@@ -5,12 +5,11 @@ mod page;
 
 use std::collections::BTreeSet;
 
-use super::Judgement;
 use super::changes::CaseChange;
 use super::look::GUARD;
 use super::policy::Attention;
-use super::sentence;
 use super::verdict::{Cause, Reason, ReasonCode, Status, Verdict, Word};
+use super::{Judgement, sentence};
 use crate::report::StoredVerdict;
 use kelvin_page::{Phrase, Tone, are};
 use kelvin_record::ItemComparison;

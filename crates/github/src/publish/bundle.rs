@@ -8,10 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Context, Excerpt, Publication};
-use kelvin_gate::Judgement;
-use kelvin_gate::report;
 use kelvin_gate::report::{Report, StoredReport};
 use kelvin_gate::verdict::Word;
+use kelvin_gate::{Judgement, report};
 use kelvin_record::Kinds;
 
 /// The file in the artifact.

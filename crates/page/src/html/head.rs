@@ -6,11 +6,10 @@ use minijinja::Environment;
 use serde_json::{Value, json};
 
 use super::blocks::PageSpace;
+use super::drawings::{plane_view, spread_view};
 use super::foot::failure_view;
 use super::foreign::shortened;
 use super::opening::opening_view;
-use super::plane::plane_view;
-use super::spread::spread_view;
 use super::{SCRIPT, permission};
 use crate::{
     Chapter, Estimate, FigureTable, HeatCell, HeatGrid, Phrase, RunPage, Signal, Statement, Tone,
@@ -22,11 +21,7 @@ const HEAT_ROWS: usize = 100;
 /// How many items of a restricted run are named at most.
 const ONLY: usize = 50;
 
-/// The part of the page above its items.
-///
-/// # Errors
-///
-/// Fails like [`opening_view`].
+/// The part of the page above its items. Fails like [`opening_view`].
 pub(super) fn head_view(
     page: &RunPage<'_>,
     environment: &Environment<'_>,

@@ -88,11 +88,8 @@ impl DetailPacks {
         Err(self.written)
     }
 
-    /// Writes the pack if it is full, or, at the end of a list of items, the pack that was begun.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the writer fails.
+    /// Writes the pack if it is full, or, at the end of a list of items, the pack that was begun. Fails if the writer
+    /// fails.
     pub(super) fn write(&mut self, to: &mut dyn Write, is_end: bool) -> io::Result<()> {
         let is_due = is_end || self.waiting.len() >= TOGETHER;
         if !is_due || self.waiting.is_empty() {

@@ -4,13 +4,12 @@
 
 mod blocks;
 mod diff;
+mod drawings;
 mod foot;
 mod foreign;
 mod head;
 mod item;
 mod opening;
-mod plane;
-mod spread;
 mod trend;
 
 use std::io::{self, Write};

@@ -25,11 +25,8 @@ const REASON: usize = 400;
 /// A name with the text of the base and the current one.
 type FieldOfBoth = (String, Option<String>, Option<String>);
 
-/// The opening; none if the run was not judged.
-///
-/// # Errors
-///
-/// Fails if a row of the answers cannot be rendered, which is a bug in its template.
+/// The opening; none if the run was not judged. Fails if a row of the answers cannot be rendered, which is a bug in its
+/// template.
 pub(super) fn opening_view(
     page: &RunPage<'_>,
     environment: &Environment<'_>,

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::drawings::tidy;
 use super::foreign::{say, shortened, text};
-use super::plane::tidy;
 use crate::{Trend, TrendLine, TrendStep, brief, display, safe};
 
 const WIDTH: f64 = 600.0;

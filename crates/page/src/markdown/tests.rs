@@ -1,6 +1,5 @@
 use super::*;
-use crate::fixture;
-use crate::fixture::{corpus, harmless, read};
+use crate::fixture::{self, corpus, harmless, read};
 
 fn run_page(text: &str) -> String {
     let (only, failure, notices) = (

@@ -1,7 +1,6 @@
 //! Lines of Markdown: our own text unchanged, everything else through [`safe`].
 
-use crate::safe;
-use crate::{Phrase, PhrasePart, SETTING, counted};
+use crate::{Phrase, PhrasePart, SETTING, counted, safe};
 
 /// The maximum width of a name or a value, in columns.
 const NAME: usize = 60;

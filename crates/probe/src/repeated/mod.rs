@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kelvin_record::{Ending, WantedRepeats};
-use kelvin_run::kept;
-use kelvin_run::kept::Times;
+use kelvin_run::kept::{self, Times};
 use kelvin_run::{Outcome, Runner, Task};
 
 /// The items of one step of a probe, with the outcomes so far.

@@ -19,8 +19,7 @@ use super::recorded::Recorded;
 use super::score::Weights;
 use super::scorer::SCORERS;
 use kelvin_base::digest::Fields;
-use kelvin_run::config;
-use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip, yaml};
+use kelvin_run::config::{self, Config, Configure, Part, ProbeSettings, Problem, Slip, yaml};
 use kelvin_run::targets::Address;
 
 /// All keys of this probe at the top level.

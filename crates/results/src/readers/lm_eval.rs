@@ -10,9 +10,8 @@ use kelvin_record::Direction;
 use serde_json::Value;
 
 use super::collect::{Collector, UNKNOWN};
-use super::json;
 use super::node::Node;
-use super::{ReadError, cut};
+use super::{ReadError, cut, json};
 use crate::{MetricKind, Results, Row};
 
 pub(super) fn read(file: &Path) -> Result<Results, ReadError> {

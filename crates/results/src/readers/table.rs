@@ -11,9 +11,8 @@ use super::collect::{Collector, LOWER, UNKNOWN, named_by_input};
 use super::json::{self, Walk};
 use super::node::Node;
 use super::presets::Preset;
-use super::proposal;
 use super::record::{Cell, Record, Score};
-use super::{Format, ReadError, cut};
+use super::{Format, ReadError, cut, proposal};
 use crate::{Columns, EmptyScore, MetricColumn, MetricKind, Results, Row};
 
 /// Reads a table that may be CSV or JSON.

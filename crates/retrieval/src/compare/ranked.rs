@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::answered;
 use crate::documents::named;
-use crate::{Hit, QueryRecord, RetrievalSection, Retrieved};
+use crate::{Hit, QueryRecord, RetrievalSection, Retrieved, answered};
 use kelvin_page::safe;
 use kelvin_record::{Answer, ExpectedHit, RankedHit, RankedHits};
 

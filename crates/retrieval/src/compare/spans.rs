@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::SpanRule;
-use crate::{Hit, Span};
+use crate::{Hit, Span, SpanRule};
 
 /// A hit contributes to a passage if it contains at least one part in this many of the passage, i.e. half of the
 /// required half. The overlap with a neighbouring chunk, which most chunkers create, is smaller than that.

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::spans::{InPart, Passage, PassagePlace};
-use crate::SpanRule;
-use crate::{Hit, QueryRecord};
+use crate::{Hit, QueryRecord, SpanRule};
 
 /// A target that should be found, with any chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]

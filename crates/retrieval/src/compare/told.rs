@@ -9,10 +9,6 @@ use kelvin_page::{ComparisonPage, safe};
 use kelvin_record::{AlignmentWarning, ComparedSide, ItemComparison};
 
 impl ItemComparison for RetrievalChange {
-    fn written(&self) -> &dyn erased_serde::Serialize {
-        self
-    }
-
     fn page(&self) -> Option<ComparisonPage<'_>> {
         Some(self.as_page())
     }

@@ -14,12 +14,9 @@ use kelvin_base::exit::Misuse;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_page::safe;
 use kelvin_probe::rows::{self, ReadCell, RowFields, RowForm, RowLines};
-use kelvin_run::config;
-use kelvin_run::config::diagnostic;
 use kelvin_run::config::diagnostic::Problem;
-use kelvin_run::config::yaml;
 use kelvin_run::config::yaml::{Content, Node};
-use kelvin_run::config::{load, shape};
+use kelvin_run::config::{self, diagnostic, load, shape, yaml};
 
 /// The advice on how to write a golden set.
 const FORM: &str = "write an entry for each query, such as `- {id: q1, query: \"How long can I return a product?\", \

@@ -78,11 +78,7 @@ impl Output {
         Value::String(text)
     }
 
-    /// Parses an output that is stored as its text.
-    ///
-    /// # Errors
-    ///
-    /// Fails like [`read`](Self::read).
+    /// Parses an output that is stored as its text. Fails like [`read`](Self::read).
     pub(super) fn of_held(held: &Value) -> Result<Self, String> {
         let text = held.as_str().unwrap_or_default();
         let value: Value =
@@ -90,11 +86,8 @@ impl Output {
         Self::read(&value)
     }
 
-    /// Parses an output, and sorts its hits by rank if they have ranks.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the problem of the output, in words that follow "its output".
+    /// Parses an output, and sorts its hits by rank if they have ranks. Fails with the problem of the output, in words
+    /// that follow "its output".
     pub(super) fn read(value: &Value) -> Result<Self, String> {
         let mut output =
             decoded::<Self>(value).map_err(|error| format!("cannot be used: {error}"))?;

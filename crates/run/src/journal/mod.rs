@@ -18,8 +18,7 @@ use serde_json::Value;
 use super::{AnswerSource, Outcome, Task, tree};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
-use kelvin_base::failure::Failure;
-use kelvin_base::failure::Streams;
+use kelvin_base::failure::{Failure, Streams};
 use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
 use kelvin_system::pipeline::Made;
@@ -130,12 +129,9 @@ pub(super) struct LeftByEarlier {
 }
 
 impl LeftByEarlier {
-    /// Reads a journal. A journal for another pipeline is not used.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the journal has finished calls but none can be used, so that they are not deleted without the
-    /// user's consent; any other error if the journal cannot be read.
+    /// Reads a journal. A journal for another pipeline is not used. Fails with a [`Misuse`] if the journal has finished
+    /// calls but none can be used, so that they are not deleted without the user's consent; any other error if the
+    /// journal cannot be read.
     pub(super) fn load(path: &Path, header: &Header) -> anyhow::Result<Self> {
         match fs::read(path) {
             Ok(bytes) => {
@@ -175,11 +171,7 @@ impl LeftByEarlier {
 }
 
 impl Journal {
-    /// Continues the journal of an earlier run, or begins a new one.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
+    /// Continues the journal of an earlier run, or begins a new one. Fails if the file cannot be written.
     pub(super) fn open(path: &Path, header: &Header, left: LeftByEarlier) -> anyhow::Result<Self> {
         let failed = || format!("failed to open the journal `{}`", path.display());
         let end = if left.is_empty() { 0 } else { left.end };
@@ -222,11 +214,8 @@ impl Journal {
         })
     }
 
-    /// Records a finished invocation.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written: a run that cannot be resumed must not look as if it could.
+    /// Records a finished invocation. Fails if the file cannot be written: a run that cannot be resumed must not look
+    /// as if it could.
     pub(super) fn note(&self, task: &Task, key: &Digest, outcome: &Outcome) -> anyhow::Result<()> {
         self.append(&JournalRecord {
             key: *key,
@@ -253,31 +242,19 @@ impl Journal {
         self.order.clone()
     }
 
-    /// Records the findings about the order of the calls.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
+    /// Records the findings about the order of the calls. Fails if the file cannot be written.
     pub(super) fn note_order(&self, notices: &[Notice]) -> anyhow::Result<()> {
         self.append(&OrderLine {
             order: notices.to_vec(),
         })
     }
 
-    /// Records which files the pipeline creates itself.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
+    /// Records which files the pipeline creates itself. Fails if the file cannot be written.
     pub(super) fn note_made(&self, made: Made) -> anyhow::Result<()> {
         self.append(&MadeLine { made })
     }
 
-    /// Deletes all records, so that a later run finds no results to reuse.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
+    /// Deletes all records, so that a later run finds no results to reuse. Fails if the file cannot be written.
     pub(super) fn clear(&self) -> anyhow::Result<()> {
         self.file.set_len(0).context("failed to empty the journal")
     }

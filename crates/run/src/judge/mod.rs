@@ -87,11 +87,7 @@ pub struct Exhibit<'a> {
 }
 
 impl<'a> Exhibit<'a> {
-    /// The reference, for a judge that needs one.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the exhibit has no reference.
+    /// The reference, for a judge that needs one. Fails if the exhibit has no reference.
     fn needs_reference(&self) -> Result<&'a str, Ungraded> {
         let missing = || {
             let text = "there is no reference to compare the response with";
@@ -100,11 +96,7 @@ impl<'a> Exhibit<'a> {
         self.reference.ok_or_else(missing)
     }
 
-    /// The passages, for a judge that needs them.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the passages are not known.
+    /// The passages, for a judge that needs them. Fails if the passages are not known.
     fn needs_passages(&self) -> Result<&'a [String], Ungraded> {
         let missing = || {
             let text =

@@ -54,11 +54,8 @@ pub(super) trait Reading: Send + Sync + std::fmt::Debug {
     /// Identifies how an answer is read.
     fn digest(&self) -> Digest;
 
-    /// Reads the score from an answer, as an object with `score` and, if there are any, `notes`.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason why the answer has no score.
+    /// Reads the score from an answer, as an object with `score` and, if there are any, `notes`. Fails with the reason
+    /// why the answer has no score.
     fn read(&self, output: &[u8]) -> Result<Value, Failure>;
 
     /// The smallest answer from which the same value would be read.
@@ -85,11 +82,8 @@ pub(super) fn read(score: f64, notes: &str) -> Value {
     }
 }
 
-/// The score and the notes in the value of a reading.
-///
-/// # Errors
-///
-/// Fails if the value has another form, because it comes from the cache or the journal of another version.
+/// The score and the notes in the value of a reading. Fails if the value has another form, because it comes from the
+/// cache or the journal of another version.
 pub(super) fn score(read: &Value) -> Result<(f64, &str), Ungraded> {
     let score = read.get("score").and_then(Value::as_f64);
     let notes = read.get("notes").and_then(Value::as_str);

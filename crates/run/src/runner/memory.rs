@@ -10,10 +10,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{RunnerSettings, Start};
-use crate::cache::{self, Keys};
-use crate::cache::{Cache, CacheHit};
-use crate::journal;
-use crate::journal::{Header, Journal, JournalBasis, LeftByEarlier};
+use crate::cache::{self, Cache, CacheHit, Keys};
+use crate::journal::{self, Header, Journal, JournalBasis, LeftByEarlier};
 use crate::tree::Tree;
 use crate::{AnswerSource, Outcome, Reader, Task};
 use kelvin_base::digest::{Digest, Fields};
@@ -47,12 +45,9 @@ struct Held {
 }
 
 impl<'a> Memory<'a> {
-    /// Opens the journal and the cache, and removes everything from the output folder that is not known.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the files cannot be accessed; a [`Misuse`](kelvin_base::exit::Misuse) if the output folder is the
-    /// folder of the cache.
+    /// Opens the journal and the cache, and removes everything from the output folder that is not known. Fails if the
+    /// files cannot be accessed; a [`Misuse`](kelvin_base::exit::Misuse) if the output folder is the folder of the
+    /// cache.
     pub(super) fn open(settings: &RunnerSettings<'a>, tree: &mut Tree) -> anyhow::Result<Self> {
         let rules = &settings.rules;
         let mut memory = Self {
@@ -182,11 +177,8 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Records a finished task in the journal, and an answer with its output also in the cache.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the files cannot be written.
+    /// Records a finished task in the journal, and an answer with its output also in the cache. Fails if the files
+    /// cannot be written.
     pub(super) fn remember(
         &self,
         task: &Task,
@@ -224,11 +216,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Records the findings about the order of the calls.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
+    /// Records the findings about the order of the calls. Fails if the file cannot be written.
     pub(super) fn note_order(
         &self,
         key: Option<&Digest>,
@@ -256,11 +244,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Stores the waiting answers if the code of the pipeline is still the same.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the files cannot be written.
+    /// Stores the waiting answers if the code of the pipeline is still the same. Fails if the files cannot be written.
     pub(super) fn settle(&self) -> anyhow::Result<()> {
         let mut held = mem::take(&mut *locked(&self.held));
         if held.is_empty() {
@@ -277,11 +261,8 @@ impl<'a> Memory<'a> {
     }
 
     /// Stores the waiting answers that certainly come from the code with which the run began. If that code has changed,
-    /// removes all answers that this run has stored.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the files cannot be written: the remaining answers would later be used for this code.
+    /// removes all answers that this run has stored. Fails if the files cannot be written: the remaining answers would
+    /// later be used for this code.
     pub(super) fn conclude(&self) -> anyhow::Result<()> {
         let held = mem::take(&mut *locked(&self.held));
         match self.is_broken() {
@@ -291,11 +272,7 @@ impl<'a> Memory<'a> {
     }
 
     /// Returns whether the next call is the first one and has to be made alone. After that call, records the files that
-    /// it created.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the files cannot be accessed.
+    /// it created. Fails if the files cannot be accessed.
     pub(super) fn learns(&self, is_alone: bool) -> anyhow::Result<()> {
         let Some(watch) = self.watch else {
             return Ok(());

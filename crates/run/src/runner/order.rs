@@ -11,9 +11,8 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::{Input, OUTPUT, Runner, sample};
-use crate::Task;
 use crate::targets::{Ended, FreshTarget, Invocation, Target};
-use crate::{pool, retry};
+use crate::{Task, pool, retry};
 use kelvin_base::digest::Fields;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};
@@ -147,11 +146,7 @@ impl Runner<'_> {
     }
 
     /// Calls the pipeline with named inputs, alone and in two orders, and describes the effect of the order. None if
-    /// the run was stopped, or if each call has its own process.
-    ///
-    /// # Errors
-    ///
-    /// Fails if an input cannot be written.
+    /// the run was stopped, or if each call has its own process. Fails if an input cannot be written.
     fn ask_in_two_orders(
         &self,
         inputs: &[(String, String)],

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Ended, Invocation};
+use super::Invocation;
 use kelvin_base::failure::{Failure, FailureKind};
 
 /// The place of the turns in an input that is a record: a JSON pointer to an array.
@@ -111,11 +111,7 @@ pub(super) struct HandedTurn {
     pub(super) of: usize,
 }
 
-/// The inputs that a call passes, in order; at least one.
-///
-/// # Errors
-///
-/// Fails if the input has no turns at their place.
+/// The inputs that a call passes, in order; at least one. Fails if the input has no turns at their place.
 pub(super) fn inputs<'c>(
     call: &Invocation<'c>,
     turns: Option<&TurnsPlace>,
@@ -149,16 +145,6 @@ pub(super) fn inputs<'c>(
         }
     });
     Ok(inputs.collect())
-}
-
-impl HandedInput<'_> {
-    /// The end of a call at this input: in a conversation, the failure says in which turn.
-    pub(super) fn ended(&self, mut ended: Ended) -> Ended {
-        if let (Some(turn), Ended::Failed { failure, .. }) = (&self.turn, &mut ended) {
-            failure.message = turn.said(&failure.message);
-        }
-        ended
-    }
 }
 
 impl HandedTurn {

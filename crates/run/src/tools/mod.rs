@@ -2,7 +2,6 @@
 //! files that the command names. Git knows none of them, and another version may answer differently.
 
 mod named;
-mod of_project;
 mod programs;
 
 use std::collections::BTreeMap;
@@ -12,8 +11,8 @@ use std::path::Path;
 use crate::targets::Address;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::packages;
+pub(super) use named::files_of_project;
 use named::{Named, content};
-pub(super) use of_project::files_of_project;
 
 /// The digest of each program and file by name, as far as it can be known without starting a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -60,11 +60,7 @@ impl Leaf {
         self.write(&self.input, text.as_bytes())
     }
 
-    /// Creates the folder, unless it exists.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file system refuses it.
+    /// Creates the folder, unless it exists. Fails if the file system refuses it.
     pub(super) fn make_folder(&self) -> anyhow::Result<()> {
         if self.is_made.get() {
             return Ok(());

@@ -28,12 +28,8 @@ pub(super) fn is_another(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(OUTPUT_MARK)).is_ok_and(|data| data.is_file())
 }
 
-/// Creates the folder if necessary, and locks it.
-///
-/// # Errors
-///
-/// A [`Misuse`] if it is a link or a file, if it contains files that this program did not write, or if another run has
-/// locked it.
+/// Creates the folder if necessary, and locks it. Fails with a [`Misuse`] if it is a link or a file, if it contains
+/// files that this program did not write, or if another run has locked it.
 pub(super) fn take(out: &Path) -> anyhow::Result<File> {
     let shown = out.display();
     let elsewhere = "name another folder with `--out`";

@@ -45,11 +45,8 @@ struct Old {
 }
 
 impl Tree {
-    /// Creates the folder, or locks an existing folder of this program without changing its content.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`](kelvin_base::exit::Misuse) if this program did not create the folder, or if another run has locked
+    /// Creates the folder, or locks an existing folder of this program without changing its content. Fails with a
+    /// [`Misuse`](kelvin_base::exit::Misuse) if this program did not create the folder, or if another run has locked
     /// it.
     pub(super) fn lock(out: &Path) -> anyhow::Result<Self> {
         let lock = lock::take(out)?;
@@ -69,11 +66,7 @@ impl Tree {
     }
 
     /// Removes everything from the folder except the folders that tasks may reuse. Folders that no task
-    /// has reused are removed when the tree is dropped.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a file cannot be removed.
+    /// has reused are removed when the tree is dropped. Fails if a file cannot be removed.
     pub(super) fn empty(&mut self) -> anyhow::Result<()> {
         let left = sweep::strip(&self.out)
             .with_context(|| format!("failed to empty `{}`", self.out.display()))?;
@@ -81,11 +74,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Empties the folder, except for the journal and the folders of the given tasks.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a file cannot be removed.
+    /// Empties the folder, except for the journal and the folders of the given tasks. Fails if a file cannot be
+    /// removed.
     pub(super) fn keep<'t>(&self, tasks: impl Iterator<Item = &'t Task>) -> anyhow::Result<()> {
         let mut kept = BTreeSet::new();
         for task in tasks {
@@ -97,11 +87,7 @@ impl Tree {
             .with_context(|| format!("failed to tidy `{}`", self.out.display()))
     }
 
-    /// Empties the folder completely, including the journal.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a file cannot be removed.
+    /// Empties the folder completely, including the journal. Fails if a file cannot be removed.
     pub(super) fn clear(&self) -> anyhow::Result<()> {
         sweep::all_but(&self.out, &BTreeSet::new())
             .and_then(|()| sweep::remove(&self.journal()))
@@ -125,11 +111,7 @@ impl Tree {
     }
 
     /// The folder of a task; it is created when a file is written to it. Of the files that an earlier run has left in
-    /// it, only the input and the output stay until they are replaced or removed.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file system refuses it.
+    /// it, only the input and the output stay until they are replaced or removed. Fails if the file system refuses it.
     pub(super) fn prepare(&self, task: &Task) -> anyhow::Result<Leaf> {
         let mut leaf = self.leaf(task);
         if fs::symlink_metadata(leaf.path()).is_ok() {
@@ -152,11 +134,8 @@ impl Tree {
     }
 
     /// Creates the place for one attempt of a call. `sample` identifies the text and the repeat. If a process of an
-    /// earlier attempt cannot be stopped, its files can never become the answer of a later attempt.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file system refuses it.
+    /// earlier attempt cannot be stopped, its files can never become the answer of a later attempt. Fails if the file
+    /// system refuses it.
     pub(super) fn place(
         &self,
         text: &str,

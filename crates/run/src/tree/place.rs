@@ -128,11 +128,8 @@ impl AttemptPlace {
     }
 
     /// Moves the files that the call has left to the folder of its task, with the original input. An input that the
-    /// call has not changed is moved too, since creating a new file is the most expensive part.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the input or the output cannot be moved there.
+    /// call has not changed is moved too, since creating a new file is the most expensive part. Fails if the input or
+    /// the output cannot be moved there.
     pub(crate) fn hand_over(&self, leaf: &Leaf, text: &str) -> anyhow::Result<()> {
         if self.premises == Premises::Folder && self.may_stay_whole(text) {
             self.is_gone.set(leaf.take_folder(&self.made));

@@ -1,9 +1,8 @@
 //! Removes the files of earlier runs, and never follows a link.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::leaf::{INPUT, OUTPUT};
 use super::lock;

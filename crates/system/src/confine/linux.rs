@@ -1,10 +1,9 @@
 //! The system calls of Linux. On Linux each thread has its own user, and inherits it from the thread that started it.
 //! So this process changes its user before it starts a second thread.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::{fs, io};
 
 use rustix::process::{
     DumpableBehavior, Uid, getpid, getuid, set_child_subreaper, set_dumpable_behavior,

@@ -2,10 +2,9 @@
 //! so none can escape.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 
@@ -35,11 +34,8 @@ pub(super) fn end() -> usize {
     }
 }
 
-/// Stops the descendants of this process until [`go_on`].
-///
-/// # Errors
-///
-/// Fails if a process does not stop within some time; then all processes are continued.
+/// Stops the descendants of this process until [`go_on`]. Fails if a process does not stop within some time; then all
+/// processes are continued.
 pub(super) fn stop() -> io::Result<Vec<Pid>> {
     let begun = Instant::now();
     let mut stopped = Vec::new();

@@ -13,11 +13,8 @@ use super::{CodeFile, Excluded, Files, real};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 
-/// The files that match the globs, relative to `root`.
-///
-/// # Errors
-///
-/// A [`Misuse`] if a glob matches no file: the code could change without being noticed.
+/// The files that match the globs, relative to `root`. Fails with a [`Misuse`] if a glob matches no file: the code
+/// could change without being noticed.
 pub(super) fn files(root: &Path, globs: &[String], exclude: &Excluded) -> anyhow::Result<Files> {
     let root = &real(root);
     let mut files = Files::new();

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use git2::{
     Delta, Diff, DiffOptions, FileMode, IndexEntry, ObjectFormat, ObjectType, Oid, Tree,
@@ -14,8 +13,7 @@ use git2::{
 
 use super::{CodeFile, Excluded, Files};
 use crate::git::{AcceptedOwners, Repository};
-use kelvin_base::file;
-use kelvin_base::file::OUTPUT_MARK;
+use kelvin_base::file::{self, OUTPUT_MARK};
 
 /// The kind of an index entry that is a repository within the repository.
 const SUBMODULE: &str = "submodule";

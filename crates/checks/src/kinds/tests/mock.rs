@@ -6,8 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use super::*;
-use crate::services;
-use crate::services::{Service, ServiceSite};
+use crate::services::{self, Service, ServiceSite};
 
 /// What a mail server answers, and one that keeps nothing.
 fn services() -> BTreeMap<String, Box<dyn Service>> {

@@ -10,11 +10,7 @@ pub(super) struct Dotted {
 }
 
 impl Dotted {
-    /// Reads a path.
-    ///
-    /// # Errors
-    ///
-    /// Fails with what is wrong with the path.
+    /// Reads a path. Fails with what is wrong with the path.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is no path into JSON: write it as `items[0].name`");
         let mut steps = Vec::new();

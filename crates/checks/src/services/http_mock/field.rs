@@ -57,11 +57,7 @@ pub(crate) enum FieldSeen {
 }
 
 impl RequestField {
-    /// Reads a field.
-    ///
-    /// # Errors
-    ///
-    /// Fails with what is wrong with the field.
+    /// Reads a field. Fails with what is wrong with the field.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let what = match text {
             "request_count" => FieldContent::Count,

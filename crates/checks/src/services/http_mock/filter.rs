@@ -30,11 +30,7 @@ enum Takes {
 }
 
 impl Filter {
-    /// Reads a filter.
-    ///
-    /// # Errors
-    ///
-    /// Fails with what is wrong with the filter.
+    /// Reads a filter. Fails with what is wrong with the filter.
     pub(crate) fn of(keys: &BTreeMap<String, Value>) -> Result<Self, String> {
         let mut filter = Self::default();
         for (key, value) in keys {
@@ -60,11 +56,7 @@ impl Filter {
         Ok(filter)
     }
 
-    /// How many requests match the filter.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason why the number is not known, as the end of a sentence.
+    /// How many requests match the filter. Fails with the reason why the number is not known, as the end of a sentence.
     pub(super) fn count(&self, record: &MockRecord) -> Result<u64, String> {
         match *self == Self::default() {
             true => Ok(record.total),
@@ -72,12 +64,8 @@ impl Filter {
         }
     }
 
-    /// The requests that match the filter, in order.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason why they are not known, as the end of a sentence: among more requests than are stored there
-    /// may be one that a pipeline wants to hide.
+    /// The requests that match the filter, in order. Fails with the reason why they are not known, as the end of a
+    /// sentence: among more requests than are stored there may be one that a pipeline wants to hide.
     pub(super) fn taken<'r>(
         &self,
         record: &'r MockRecord,

@@ -114,11 +114,8 @@ impl Ledger {
         }
     }
 
-    /// Records that the pipeline has ended: a later request does not belong to it.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the audit log is incomplete, since it could not be written.
+    /// Records that the pipeline has ended: a later request does not belong to it. Fails if the audit log is
+    /// incomplete, since it could not be written.
     pub(super) fn settle(&mut self) -> Result<Arc<MockRecord>, String> {
         if let Some(why) = &self.log_failure {
             return Err(format!("the audit log could not be written: {why}"));

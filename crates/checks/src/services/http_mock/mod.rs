@@ -43,11 +43,7 @@ struct MockAtWork {
     records: bool,
 }
 
-/// Opens a declaration.
-///
-/// # Errors
-///
-/// Fails with the problem of one of its keys: the key, and the message.
+/// Opens a declaration. Fails with the problem of one of its keys: the key, and the message.
 pub(super) fn open(keys: &HttpMockKeys) -> Result<Box<dyn Service>, (&'static str, String)> {
     let routes = Routes::of(keys).map_err(|(at, what)| match at {
         Some(at) => ("routes", format!("route {}: {what}", at + 1)),

@@ -40,11 +40,7 @@ pub(super) struct MockResponse {
 pub(super) type Wrong = (Option<usize>, String);
 
 impl Routes {
-    /// Parses the answers in the configuration.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the first problem.
+    /// Parses the answers in the configuration. Fails with the first problem.
     pub(super) fn of(keys: &HttpMockKeys) -> Result<Self, Wrong> {
         let mut routes: Vec<Route> = Vec::new();
         for (at, keys) in keys.routes.iter().enumerate() {

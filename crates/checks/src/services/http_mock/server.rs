@@ -66,11 +66,8 @@ impl Shared {
 }
 
 impl MockServer {
-    /// Starts a server on a free local port that only programs on this machine can reach.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the system has no port or no thread for the server.
+    /// Starts a server on a free local port that only programs on this machine can reach. Fails if the system has no
+    /// port or no thread for the server.
     pub(super) fn start(service: &str, routes: Arc<Routes>, log: Option<File>) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
@@ -111,11 +108,7 @@ impl MockServer {
     }
 
     /// The record of the server. It does not change after the first call: the pipeline has ended, and everything that
-    /// it sent is read first.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the audit log could not be written, or if the server has ended unexpectedly.
+    /// it sent is read first. Fails if the audit log could not be written, or if the server has ended unexpectedly.
     pub(super) fn settle(&self) -> Result<Arc<MockRecord>, String> {
         let (done, wait) = channel();
         let is_sent = self

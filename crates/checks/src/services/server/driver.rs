@@ -65,29 +65,14 @@ pub(super) trait Driver: Sync {
     /// Whether a request failed because the user lacks a right.
     fn lacks_right(&self, why: &str) -> bool;
 
-    /// Runs a script.
-    fn run(
-        &self,
-        address: &DatabaseUrl,
-        script: &str,
-        limits: &RequestLimits<'_>,
-    ) -> Result<(), Trouble> {
-        self.run_with(address, &[], script, limits)
-    }
-
     /// Runs a script in a session that has these values, each under its name.
-    fn run_with(
+    fn run(
         &self,
         address: &DatabaseUrl,
         values: &[(String, Value)],
         script: &str,
         limits: &RequestLimits<'_>,
     ) -> Result<(), Trouble>;
-
-    /// The statement that creates a database.
-    fn create(&self, name: &str) -> String {
-        format!("CREATE DATABASE {name}")
-    }
 
     /// The statement that removes a database, even if a client is still connected to it.
     fn remove(&self, name: &str) -> String;

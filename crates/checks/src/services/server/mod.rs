@@ -168,11 +168,8 @@ impl DatabaseServer {
     }
 
     /// Checks whether `init` may be run in the database that scenarios share: `init` changes the content, and an
-    /// address may name another database than expected.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the database contains tables of somebody else and its use is not confirmed.
+    /// address may name another database than expected. Fails if the database contains tables of somebody else and its
+    /// use is not confirmed.
     fn sharing(&self, name: &str, limits: &RequestLimits<'_>) -> Result<Sharing, Trouble> {
         if let Some(known) = self.shared.get() {
             return Ok(*known);
@@ -282,9 +279,8 @@ impl DatabaseServer {
         };
         if self.isolation == Isolation::Database {
             let name = fresh_name();
-            let created = self
-                .driver
-                .run(&self.address, &self.driver.create(&name), limits);
+            let create = format!("CREATE DATABASE {name}");
+            let created = self.driver.run(&self.address, &[], &create, limits);
             created.map_err(|trouble| self.not_made(trouble))?;
             running.address = self.address.with_database(&name);
             running.own = Some(name);
@@ -292,13 +288,13 @@ impl DatabaseServer {
         if let Some(init) = &self.init {
             if running.own.is_none() && self.sharing(name, limits)? == Sharing::OfScenarios {
                 let unmark = format!("DROP TABLE IF EXISTS {MARK}");
-                self.driver.run(&self.address, &unmark, limits)?;
+                self.driver.run(&self.address, &[], &unmark, limits)?;
                 // From here on, the database contains data that scenarios have left, even if this scenario fails.
                 running.is_marked_after = true;
             }
             let values = init.values(site.scenario).map_err(Trouble::Failed)?;
             let address = &running.address;
-            let run = self.driver.run_with(address, &values, init.text(), limits);
+            let run = self.driver.run(address, &values, init.text(), limits);
             run.map_err(|trouble| match (trouble, &running.own) {
                 (Trouble::Unreached(why), _) => Trouble::Unreached(why),
                 // Some servers write the name of the database before the name of a table.
@@ -348,7 +344,7 @@ impl Database<'_> {
         };
         if std::mem::take(&mut self.is_marked_after) {
             let mark = format!("CREATE TABLE IF NOT EXISTS {MARK} (scenarios INTEGER)");
-            let marked = driver.run(&self.address, &mark, &limits);
+            let marked = driver.run(&self.address, &[], &mark, &limits);
             return marked.map_err(|trouble| {
                 trouble.of(
                     "what the scenario has left in the shared database could not be marked as its own, so the \
@@ -359,15 +355,12 @@ impl Database<'_> {
         let Some(name) = self.own.take() else {
             return Ok(());
         };
-        let removed = driver.run(&self.server.address, &driver.remove(&name), &limits);
+        let removed = driver.run(&self.server.address, &[], &driver.remove(&name), &limits);
         removed.map_err(|trouble| trouble.of(&format!("the database `{name}` stays behind")))
     }
 
-    /// The settings for running a query, if its names still refer to the same objects as before the pipeline ran.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the names refer to other objects, or if nobody can tell.
+    /// The settings for running a query, if its names still refer to the same objects as before the pipeline ran. Fails
+    /// if the names refer to other objects, or if nobody can tell.
     fn trusted(&self, query: &Query<'_>) -> Result<BTreeMap<String, String>, Trouble> {
         if query.interrupt.tripped() {
             return Err(Trouble::Stopped);

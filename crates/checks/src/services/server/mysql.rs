@@ -170,7 +170,7 @@ impl Driver for Mysql {
         why.ends_with("(1044)")
     }
 
-    fn run_with(
+    fn run(
         &self,
         address: &DatabaseUrl,
         values: &[(String, Json)],

@@ -203,7 +203,7 @@ impl Driver for Postgres {
         why.ends_with("(42501)")
     }
 
-    fn run_with(
+    fn run(
         &self,
         address: &DatabaseUrl,
         values: &[(String, Value)],

@@ -50,11 +50,8 @@ pub(super) struct MemberSpan {
     pub(super) value: Range<usize>,
 }
 
-/// The members of the object at a position in a text, in order. The whole object is checked to be valid JSON.
-///
-/// # Errors
-///
-/// Fails if the text there is not an object, or if it contains a key twice.
+/// The members of the object at a position in a text, in order. The whole object is checked to be valid JSON. Fails if
+/// the text there is not an object, or if it contains a key twice.
 pub(super) fn members(text: &str, at: &Range<usize>) -> serde_json::Result<Vec<MemberSpan>> {
     let found: ObjectMembers<'_> = serde_json::from_str(&text[at.clone()])?;
     let span = |(key, value): (String, &RawValue)| MemberSpan {
@@ -64,11 +61,7 @@ pub(super) fn members(text: &str, at: &Range<usize>) -> serde_json::Result<Vec<M
     Ok(found.0.into_iter().map(span).collect())
 }
 
-/// The elements of the array at a position in a text.
-///
-/// # Errors
-///
-/// Fails if the text there is not an array.
+/// The elements of the array at a position in a text. Fails if the text there is not an array.
 pub(super) fn elements(text: &str, at: &Range<usize>) -> serde_json::Result<Vec<Range<usize>>> {
     let found: Vec<&RawValue> = serde_json::from_str(&text[at.clone()])?;
     Ok(found

@@ -24,9 +24,8 @@ use find::{FieldProblem, FoundUnits};
 use json::{JsonType, MemberSpan};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::{Finding, Misuse};
-use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};
-use kelvin_base::threads;
+use kelvin_base::{file, threads};
 use kelvin_page::have;
 use kelvin_probe::case_files::{self, CaseFile, shown};
 use kelvin_probe::rows::{self, RawRow, RowForm};
@@ -40,6 +39,16 @@ pub(super) struct ReadRecords {
     pub(super) notices: Vec<Notice>,
     pub(super) remarks: Vec<Notice>,
     pub(super) problems: Vec<Misuse>,
+}
+
+impl ReadRecords {
+    /// A file without a usable case.
+    fn refused(problems: Vec<Misuse>) -> Self {
+        Self {
+            problems,
+            ..Self::default()
+        }
+    }
 }
 
 /// How many problems are reported one by one: a file of another format has one in every line.
@@ -68,20 +77,12 @@ pub(super) fn read(root: &Path, settings: &EvidenceSettings) -> ReadRecords {
         );
         let help = "`cases` in the configuration names a file with one record a case, or a folder with one Markdown \
                     file a case, relative to the configuration file";
-        return ReadRecords {
-            problems: vec![Misuse::new(what).help(help)],
-            ..ReadRecords::default()
-        };
+        return ReadRecords::refused(vec![Misuse::new(what).help(help)]);
     }
     let mut bytes = Vec::new();
     let text = match case_files::read(&file, &mut bytes) {
         Ok(text) => text,
-        Err(misuse) => {
-            return ReadRecords {
-                problems: vec![misuse],
-                ..ReadRecords::default()
-            };
-        }
+        Err(misuse) => return ReadRecords::refused(vec![misuse]),
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let form = RowForm::of_file(Path::new(written)).unwrap_or(RowForm::Lines);
@@ -97,18 +98,13 @@ pub(super) fn read(root: &Path, settings: &EvidenceSettings) -> ReadRecords {
                 };
                 misuse(&file, line, problem)
             };
-            return ReadRecords {
-                problems: problems.into_iter().map(problem).collect(),
-                ..ReadRecords::default()
-            };
+            return ReadRecords::refused(problems.into_iter().map(problem).collect());
         }
     };
     if records.is_empty() {
         let what = format!("{} has no record", shown(written));
-        return ReadRecords {
-            problems: vec![Misuse::new(what).help("put one record a case there")],
-            ..ReadRecords::default()
-        };
+        let help = "put one record a case there";
+        return ReadRecords::refused(vec![Misuse::new(what).help(help)]);
     }
     assemble(&file, &records, settings)
 }

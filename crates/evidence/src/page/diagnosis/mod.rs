@@ -2,8 +2,7 @@
 //! first. A run without any measurement is never called healthy.
 
 mod follows;
-mod places;
-mod turns;
+mod unread;
 mod values;
 
 use super::cases::RankedCase;
@@ -96,9 +95,9 @@ fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
         found.extend(follows::ignored(run));
         found.extend(values::conditions(run));
         found.extend(values::mechanical(run));
-        found.extend(places::parts(run));
+        found.extend(unread::parts(run));
     }
-    found.extend(turns::unheard(run, standing));
+    found.extend(unread::turns(run, standing));
     found.extend(reactive(run));
     found.extend(noise(run));
     found.extend(insufficient(run));

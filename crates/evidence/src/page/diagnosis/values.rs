@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{MOVES, SampledDecisions, Weighted};
-use crate::VariantRecord;
 use crate::page::EvidenceRun;
 use crate::page::swaps::{ENOUGH_CASES, ENOUGH_SWAPS, SwapCounts};
-use crate::perturb;
+use crate::{VariantRecord, perturb};
 use kelvin_page::{Phrase, Tone, counted};
 use kelvin_record::Metric;
 

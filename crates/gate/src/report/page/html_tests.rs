@@ -1,5 +1,4 @@
-use crate::fixtures::page::corpus;
-use crate::fixtures::page::unpacked;
+use crate::fixtures::page::{corpus, unpacked};
 use crate::fixtures::report as fixture;
 use crate::fixtures::report::EvidenceReport as _;
 use crate::fixtures::text::lines_with;

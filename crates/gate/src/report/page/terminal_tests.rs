@@ -1,7 +1,6 @@
 use crate::fixtures::page::corpus;
 use crate::fixtures::report as fixture;
-use crate::fixtures::report::EvidenceReport as _;
-use crate::fixtures::report::set;
+use crate::fixtures::report::{EvidenceReport as _, set};
 use crate::fixtures::text::{lines_with, redacted};
 use crate::report::Report;
 use crate::report::page::to_terminal as render;

@@ -1,7 +1,6 @@
 use super::*;
 use crate::fixtures::report as fixture;
-use crate::fixtures::report::EvidenceReport as _;
-use crate::fixtures::report::set;
+use crate::fixtures::report::{EvidenceReport as _, set};
 use kelvin_page::Tone;
 
 fn said(report: &Report) -> Vec<String> {

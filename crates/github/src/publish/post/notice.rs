@@ -4,8 +4,7 @@
 use crate::publish::comment::asking;
 use crate::{Client, Comment, Error};
 use kelvin_base::clock::to_seconds;
-use kelvin_gate::approval::request;
-use kelvin_gate::approval::request::{Origin, Request};
+use kelvin_gate::approval::request::{self, Origin, Request};
 use kelvin_gate::approval::{Approval, State};
 
 /// A request on the pull request.

@@ -16,11 +16,7 @@ const SHOWN: usize = 80;
 ///
 /// The first brace of the text has to begin the object, and no other brace may follow the object. Prose with braces is
 /// rare in answers. If the reader chose one of several objects, a text that the model repeats could contain its own
-/// grade.
-///
-/// # Errors
-///
-/// Fails if there is no object, if there are several, or if the object contains a key twice.
+/// grade. Fails if there is no object, if there are several, or if the object contains a key twice.
 pub(super) fn object(answer: &[u8]) -> Result<Map<String, Value>, Failure> {
     let unreadable = |what: String| Failure::new(FailureKind::GradeUnreadable, what);
     let ambiguous = |what: &str| Failure::new(FailureKind::GradeAmbiguous, what);

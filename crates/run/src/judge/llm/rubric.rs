@@ -69,12 +69,9 @@ pub(in crate::judge) struct Template {
 }
 
 impl Template {
-    /// Reads a template.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the problem of the template, and advice. Without frames the graded text could pretend to be a part of
-    /// the question, so the template must have the placeholder for the frames, and no other placeholder for a text.
+    /// Reads a template. Fails with the problem of the template, and advice. Without frames the graded text could
+    /// pretend to be a part of the question, so the template must have the placeholder for the frames, and no other
+    /// placeholder for a text.
     pub(in crate::judge) fn parse(text: &str) -> Result<Self, (String, String)> {
         let help = format!(
             "write `{PLACE}` once, where the criteria, the prompt and the response are to stand, each in a frame"

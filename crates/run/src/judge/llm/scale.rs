@@ -83,11 +83,8 @@ impl Scale {
         })
     }
 
-    /// The score of an answer.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the answer has no score. Nothing is guessed: a string that contains a number is not a number.
+    /// The score of an answer. Fails if the answer has no score. Nothing is guessed: a string that contains a number is
+    /// not a number.
     pub(super) fn score(&self, answer: &Map<String, Value>) -> Result<f64, Failure> {
         let invalid = |what: String| Failure::new(FailureKind::GradeInvalid, what);
         match self {

@@ -7,8 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::judge::RagMeasure;
-use crate::judge::seat;
+use crate::judge::{RagMeasure, seat};
 use kelvin_base::failure::{Failure, FailureKind};
 
 /// How many entries a list may have.
@@ -91,12 +90,9 @@ pub(super) fn schema(measure: RagMeasure) -> Value {
     })
 }
 
-/// The score, the notes and the list, from the answer of a model.
-///
-/// # Errors
-///
-/// Fails if the list is missing or empty, or if an entry has no text, no number or no verdict. Nothing is guessed: a
-/// list with one malformed entry is rejected as a whole, since the share over the rest would be a different figure.
+/// The score, the notes and the list, from the answer of a model. Fails if the list is missing or empty, or if an entry
+/// has no text, no number or no verdict. Nothing is guessed: a list with one malformed entry is rejected as a whole,
+/// since the share over the rest would be a different figure.
 pub(super) fn read(measure: RagMeasure, answer: &Map<String, Value>) -> Result<Value, Failure> {
     let invalid = |what: String| Failure::new(FailureKind::GradeInvalid, what);
     let Words {

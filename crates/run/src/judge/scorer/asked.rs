@@ -126,38 +126,44 @@ impl Scorer for Prose {
 /// The key of the lowest score with which two decisions count as the same.
 const SAME_FROM: &str = "same_from";
 
-/// A kind of judge that is used as a scorer: its name, its name as a judge, and its keys.
-struct ProseKind {
+/// A kind of judge that is used as a scorer.
+pub(super) struct ProseKind {
+    name: &'static str,
+    description: &'static str,
+    /// The name of the judge.
     judge: &'static str,
+    /// The keys of the judge that the scorer has too.
     keys: &'static [&'static str],
 }
 
-impl ProseKind {
-    /// The schema of the keys, taken from the judge.
-    fn schema(&self) -> Value {
-        let judge = schema_of::<JudgeSettings>().as_value();
-        let of_judge = self.keys.iter().map(|key| {
-            let schema = judge["properties"][key].clone();
-            ((*key).to_owned(), schema)
-        });
-        let mut properties: Map<String, Value> = of_judge.collect();
-        properties.insert(
-            SAME_FROM.to_owned(),
-            json!({
-                "type": "number",
-                "minimum": 0,
-                "maximum": 1,
-                "description": "Two decisions whose score is at least this are the same, at distance 0.",
-            }),
-        );
-        json!({
-            "type": "object",
-            "properties": properties,
-            "required": ["model"],
-            "additionalProperties": false,
-        })
-    }
+/// The scorer `embedding`.
+pub(super) const EMBEDDING: ProseKind = ProseKind {
+    name: "embedding",
+    description: "Texts, by how near the vectors of a model are.",
+    judge: "embedding_similarity",
+    keys: &["model"],
+};
 
+/// The scorer `llm`.
+pub(super) const LLM: ProseKind = ProseKind {
+    name: "llm",
+    description: "Texts, by what a model says of their meaning.",
+    judge: "llm",
+    keys: &[
+        "model",
+        "criteria",
+        "choices",
+        "votes",
+        "reducer",
+        "swap_order",
+        "temperature",
+        "seed",
+        "max_tokens",
+        "max_chars",
+    ],
+};
+
+impl ProseKind {
     /// The settings of the judge, and the lowest score with which two decisions are the same.
     fn settings(&self, written: &Value) -> Result<(JudgeSettings, Option<f64>), String> {
         let mut settings = written
@@ -177,109 +183,65 @@ impl ProseKind {
         });
         Ok((settings, same_from.transpose()?))
     }
+}
 
-    fn open(&self, written: &Value, config: &Config) -> Result<Prose, String> {
+impl ScorerKind for ProseKind {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn description(&self) -> &'static str {
+        self.description
+    }
+
+    /// The schema of the keys, taken from the judge.
+    fn schema(&self) -> Option<Value> {
+        let judge = schema_of::<JudgeSettings>().as_value();
+        let of_judge = self.keys.iter().map(|key| {
+            let schema = judge["properties"][key].clone();
+            ((*key).to_owned(), schema)
+        });
+        let mut properties: Map<String, Value> = of_judge.collect();
+        properties.insert(
+            SAME_FROM.to_owned(),
+            json!({
+                "type": "number",
+                "minimum": 0,
+                "maximum": 1,
+                "description": "Two decisions whose score is at least this are the same, at distance 0.",
+            }),
+        );
+        Some(json!({
+            "type": "object",
+            "properties": properties,
+            "required": ["model"],
+            "additionalProperties": false,
+        }))
+    }
+
+    fn open(&self, written: &Value) -> Result<Box<dyn Scorer>, String> {
+        self.settings(written)?;
+        Ok(Box::new(Prose {
+            id: "judge/v1".to_owned(),
+            asked: None,
+        }))
+    }
+
+    fn open_with(
+        &self,
+        written: &Value,
+        config: &Config,
+    ) -> Result<Option<Box<dyn Scorer>>, String> {
         let (settings, same_from) = self.settings(written)?;
         let judge = settings.open(config)?;
         let bound = same_from.map_or_else(String::new, |from| format!(" same from {from}"));
-        Ok(Prose {
+        Ok(Some(Box::new(Prose {
             id: format!("judge/v1[{}{bound}]", judge.grader_id()),
             asked: Some(AskedJudge { judge, same_from }),
-        })
+        })))
     }
 
-    fn open_alone(&self, written: &Value) -> Result<Prose, String> {
-        self.settings(written)?;
-        Ok(Prose {
-            id: "judge/v1".to_owned(),
-            asked: None,
-        })
-    }
-}
-
-/// The scorer `embedding`.
-pub(super) struct EmbeddingKind;
-
-const EMBEDDING: ProseKind = ProseKind {
-    judge: "embedding_similarity",
-    keys: &["model"],
-};
-
-/// The scorer `llm`.
-pub(super) struct LlmKind;
-
-const LLM: ProseKind = ProseKind {
-    judge: "llm",
-    keys: &[
-        "model",
-        "criteria",
-        "choices",
-        "votes",
-        "reducer",
-        "swap_order",
-        "temperature",
-        "seed",
-        "max_tokens",
-        "max_chars",
-    ],
-};
-
-impl ScorerKind for EmbeddingKind {
-    fn name(&self) -> &'static str {
-        "embedding"
-    }
-
-    fn description(&self) -> &'static str {
-        "Texts, by how near the vectors of a model are."
-    }
-
-    fn schema(&self) -> Option<Value> {
-        Some(EMBEDDING.schema())
-    }
-
-    fn open(&self, settings: &Value) -> Result<Box<dyn Scorer>, String> {
-        Ok(Box::new(EMBEDDING.open_alone(settings)?))
-    }
-
-    fn open_with(
-        &self,
-        settings: &Value,
-        config: &Config,
-    ) -> Result<Option<Box<dyn Scorer>>, String> {
-        Ok(Some(Box::new(EMBEDDING.open(settings, config)?)))
-    }
-
-    fn judge(&self, settings: &Value) -> Option<JudgeSettings> {
-        EMBEDDING.settings(settings).ok().map(|(judge, _)| judge)
-    }
-}
-
-impl ScorerKind for LlmKind {
-    fn name(&self) -> &'static str {
-        "llm"
-    }
-
-    fn description(&self) -> &'static str {
-        "Texts, by what a model says of their meaning."
-    }
-
-    fn schema(&self) -> Option<Value> {
-        Some(LLM.schema())
-    }
-
-    fn open(&self, settings: &Value) -> Result<Box<dyn Scorer>, String> {
-        Ok(Box::new(LLM.open_alone(settings)?))
-    }
-
-    fn open_with(
-        &self,
-        settings: &Value,
-        config: &Config,
-    ) -> Result<Option<Box<dyn Scorer>>, String> {
-        Ok(Some(Box::new(LLM.open(settings, config)?)))
-    }
-
-    fn judge(&self, settings: &Value) -> Option<JudgeSettings> {
-        LLM.settings(settings).ok().map(|(judge, _)| judge)
+    fn judge(&self, written: &Value) -> Option<JudgeSettings> {
+        self.settings(written).ok().map(|(judge, _)| judge)
     }
 }

@@ -16,7 +16,6 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::judge::JudgeSettings;
-use asked::{EmbeddingKind, LlmKind};
 use exact::ExactKind;
 use ordinal::OrdinalKind;
 use set::SetKind;
@@ -107,4 +106,10 @@ fn describe(value: &Value) -> String {
 }
 
 /// Every kind of scorer, in the order of the reference. The first one is the default.
-const ALL: &[&dyn ScorerKind] = &[&ExactKind, &SetKind, &OrdinalKind, &EmbeddingKind, &LlmKind];
+const ALL: &[&dyn ScorerKind] = &[
+    &ExactKind,
+    &SetKind,
+    &OrdinalKind,
+    &asked::EMBEDDING,
+    &asked::LLM,
+];

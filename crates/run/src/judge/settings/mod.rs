@@ -1,6 +1,5 @@
 //! A judge in a configuration: `judge: {type: …, …}`.
 
-mod criteria;
 mod needs;
 mod slips;
 
@@ -36,7 +35,7 @@ pub struct JudgeSettings {
 }
 
 /// A judge that is no panel.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, extend("additionalProperties" = false))]
 pub(super) struct MemberSettings {
     /// Which judge.
@@ -101,11 +100,12 @@ pub(super) struct MemberSettings {
 pub(super) struct ChoiceScore(#[schemars(range(min = 0, max = 1))] pub f64);
 
 /// The judges there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub(super) enum JudgeType {
     /// 1 for the same content as the reference, else 0. It asks no model.
+    #[default]
     ExactMatch,
     /// How near the meanings of the response and the reference are, by the vectors of a model.
     EmbeddingSimilarity,

@@ -67,6 +67,18 @@ pub struct Criterion {
     pub text: String,
 }
 
+impl Criterion {
+    fn new(name: &str, ruling: Ruling, text: impl Into<String>) -> Self {
+        Self {
+            name: name.to_owned(),
+            ruling,
+            measure: None,
+            allowed: None,
+            text: text.into(),
+        }
+    }
+}
+
 /// Facts about a trial besides its figures.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Circumstances {
@@ -190,11 +202,9 @@ fn criterion(
         let why = figure.and_then(|figure| figure.note.as_deref());
         let why = why.unwrap_or("there are too few prompts for an interval");
         return Criterion {
-            name: name.to_owned(),
-            ruling: Ruling::Open,
             measure: Some(measure),
             allowed: Some(limit.ends()),
-            text: format!("{what} is not known: {why}"),
+            ..Criterion::new(name, Ruling::Open, format!("{what} is not known: {why}"))
         };
     };
     let ruling = limit.ruling(interval);
@@ -223,11 +233,9 @@ fn criterion(
         }
     };
     Criterion {
-        name: name.to_owned(),
-        ruling,
         measure: Some(measure),
         allowed: Some(limit.ends()),
-        text,
+        ..Criterion::new(name, ruling, text)
     }
 }
 
@@ -242,11 +250,8 @@ fn rounded_up(count: usize) -> usize {
 
 fn unasked(name: &str, measure: TrialMeasure, why: &str) -> Criterion {
     Criterion {
-        name: name.to_owned(),
-        ruling: Ruling::Unasked,
         measure: Some(measure),
-        allowed: None,
-        text: why.to_owned(),
+        ..Criterion::new(name, Ruling::Unasked, why)
     }
 }
 
@@ -258,34 +263,24 @@ fn scored(around: Circumstances) -> Criterion {
     let share = 100.0 * MOST_UNSCORED;
     let and = if is_kept { "and" } else { "but" };
     let have = if unscored == 1 { "has" } else { "have" };
-    Criterion {
-        name: "scored".to_owned(),
-        ruling: if is_kept {
-            Ruling::Kept
-        } else {
-            Ruling::Broken
-        },
-        measure: None,
-        allowed: None,
-        text: format!(
-            "{unscored} of {asked} gradings {have} no score, {and} at most {share:.0} % may"
-        ),
-    }
+    let ruling = if is_kept {
+        Ruling::Kept
+    } else {
+        Ruling::Broken
+    };
+    let text =
+        format!("{unscored} of {asked} gradings {have} no score, {and} at most {share:.0} % may");
+    Criterion::new("scored", ruling, text)
 }
 
 fn prompts(around: Circumstances) -> Criterion {
     let prompts = around.prompts;
     let is_kept = prompts >= FEWEST_PROMPTS;
     let and = if is_kept { "and" } else { "but" };
-    Criterion {
-        name: "prompts".to_owned(),
-        ruling: if is_kept { Ruling::Kept } else { Ruling::Open },
-        measure: None,
-        allowed: None,
-        text: format!(
-            "the judge was tried on {prompts} prompts, {and} {FEWEST_PROMPTS} are the fewest"
-        ),
-    }
+    let ruling = if is_kept { Ruling::Kept } else { Ruling::Open };
+    let text =
+        format!("the judge was tried on {prompts} prompts, {and} {FEWEST_PROMPTS} are the fewest");
+    Criterion::new("prompts", ruling, text)
 }
 
 /// A limit for a figure.

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::grades::Grades;
 use super::plant::Plant;
-use super::samples::Bootstrap;
-use super::samples::{Samples, TrialFigure};
+use super::samples::{Bootstrap, Samples, TrialFigure};
 use kelvin_base::stats;
 
 /// What is measured of a judge.

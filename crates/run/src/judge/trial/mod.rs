@@ -14,8 +14,7 @@ mod samples;
 #[cfg(test)]
 mod simulation_tests;
 
-pub use fitness::Fitness;
-pub use fitness::Ruling;
+pub use fitness::{Fitness, Ruling};
 pub use given::{GivenAnswer, read};
 pub use grades::{Grades, Scored};
 pub use plan::{TrialExhibit, TrialSettings, TrialTask, tasks};

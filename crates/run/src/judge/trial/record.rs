@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::fitness::Ruling;
-use super::fitness::{self, Circumstances, Criterion, Fitness};
+use super::fitness::{self, Circumstances, Criterion, Fitness, Ruling};
 use super::given;
 use super::grades::{Grades, variance};
 use super::measure::{TrialFigures, TrialMeasure, measure};

@@ -8,8 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fitness::Fitness;
-use super::fitness::Ruling;
+use super::fitness::{Fitness, Ruling};
 use super::given::GivenAnswer;
 use super::grades::{Grades, Scored};
 use super::plan::{TrialSettings, TrialTask, tasks};

@@ -1,9 +1,8 @@
 //! The runner with real processes: small scripts in a temporary folder.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::thread;
+use std::{fs, thread};
 
 use serde_json::json;
 use tempfile::TempDir;

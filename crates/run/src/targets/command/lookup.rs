@@ -12,11 +12,8 @@ const INTERPRETERS: &[&str] = &[
     "zsh",
 ];
 
-/// Finds the program of a command line without starting it.
-///
-/// # Errors
-///
-/// A [`Misuse`] if the command could not be run safely.
+/// Finds the program of a command line without starting it. Fails with a [`Misuse`] if the command could not be run
+/// safely.
 pub(in crate::targets) fn look_up(line: &str, root: &Path) -> Result<Launch, Misuse> {
     let words: Vec<Option<String>> = match &CommandTemplate::parse(line)? {
         CommandTemplate::Direct(words) => words

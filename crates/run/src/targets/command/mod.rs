@@ -89,11 +89,8 @@ struct Piped {
 }
 
 impl CommandTarget {
-    /// Reads the command line.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the quotes do not match, or a placeholder follows a backslash.
+    /// Reads the command line. Fails with a [`Misuse`] if the quotes do not match, or a placeholder follows a
+    /// backslash.
     fn new(line: &str, site: &TargetSite) -> Result<Self, Misuse> {
         let template = CommandTemplate::parse(line)?;
         let program = match &template {
@@ -114,11 +111,8 @@ impl CommandTarget {
         })
     }
 
-    /// Starts the process of one call.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a file for one of the standard streams cannot be opened, or the process cannot be started.
+    /// Starts the process of one call. Fails if a file for one of the standard streams cannot be opened, or the process
+    /// cannot be started.
     fn start(&self, invocation: &Invocation<'_>) -> io::Result<ProgramCall> {
         let workplace = invocation.workplace.as_ref();
         let paths = Paths {
@@ -278,11 +272,8 @@ pub(super) fn find_program(name: &str, root: &Path) -> PathBuf {
         .unwrap_or_else(|| PathBuf::from(name))
 }
 
-/// Reads an output file of at most `most` bytes into `bytes`, which is emptied first.
-///
-/// # Errors
-///
-/// Fails if the file does not exist, or is not a regular file.
+/// Reads an output file of at most `most` bytes into `bytes`, which is emptied first. Fails if the file does not exist,
+/// or is not a regular file.
 fn read_output(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Failure> {
     bytes.clear();
     let unreadable = |what: String| Failure::new(FailureKind::OutputUnreadable, what);

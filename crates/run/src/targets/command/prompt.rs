@@ -15,11 +15,8 @@ pub(in crate::targets) struct PromptCommand {
 }
 
 impl PromptCommand {
-    /// Reads the command line; the variables of `environment` are added to the environment of this program.
-    ///
-    /// # Errors
-    ///
-    /// Fails like any other command.
+    /// Reads the command line; the variables of `environment` are added to the environment of this program. Fails like
+    /// any other command.
     pub(in crate::targets) fn new(
         line: &str,
         environment: Vec<(&'static str, String)>,

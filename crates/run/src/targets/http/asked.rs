@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::http::Method;
-use ::http::Uri;
 use ::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
+use ::http::{Method, Uri};
 use serde_json::{Value, json};
 
 use super::body::{self, RequestBody};
@@ -15,12 +14,10 @@ use super::host::{HostedService, ServiceHost, Unanswered};
 use super::{HttpMethod, HttpSettings, PORT, example_of};
 use crate::Premises;
 use crate::targets::handed::{self, HandedInput};
-use crate::targets::model::base_url;
 use crate::targets::model::http::{self as client, Broken, ExchangeLimits, HttpResponse, Sent};
 use crate::targets::model::key::ServerKey;
-use crate::targets::model::{refusal, wire};
-use crate::targets::worker;
-use crate::targets::{Ended, FreshTarget, Invocation, Reply, Target, TargetSite};
+use crate::targets::model::{base_url, refusal, wire};
+use crate::targets::{Ended, FreshTarget, Invocation, Reply, Target, TargetSite, worker};
 use kelvin_base::cause::cause;
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
@@ -46,11 +43,8 @@ pub(super) struct HttpTarget {
 }
 
 impl HttpTarget {
-    /// A service with its settings. The first call starts the service or sends the first request.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the command that starts it cannot be parsed.
+    /// A service with its settings. The first call starts the service or sends the first request. Fails with a
+    /// [`Misuse`] if the command that starts it cannot be parsed.
     pub(super) fn open(settings: HttpSettings, site: &TargetSite) -> Result<Self, Misuse> {
         let key = ServerKey::of(settings.api_key_env.as_deref());
         let mut headers = wire::plain(&settings.headers);

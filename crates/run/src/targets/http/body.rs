@@ -21,11 +21,7 @@ pub(super) struct RequestBody {
 
 impl RequestBody {
     /// The body for an input, which may be a record. The text `call` differs from call to call and reveals nothing
-    /// about the call.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the reason why the template gives no body, without quoting the input.
+    /// about the call. Fails with the reason why the template gives no body, without quoting the input.
     pub(super) fn of_input(&self, input: &HandedInput<'_>, call: &str) -> Result<Vec<u8>, String> {
         let Some(template) = &self.template else {
             return Ok(alone(input).into_bytes());
@@ -100,11 +96,7 @@ fn value(input: &HandedInput<'_>) -> minijinja::Value {
     value.unwrap_or_else(|| minijinja::Value::from(&*input.text))
 }
 
-/// The value of a header that contains data of the conversation.
-///
-/// # Errors
-///
-/// Fails with the reason why it is not a valid template.
+/// The value of a header that contains data of the conversation. Fails with the reason why it is not a valid template.
 pub(super) fn of_conversation(template: &str, turn: &HandedTurn) -> Result<String, String> {
     if !is_template(template) {
         return Ok(template.to_owned());
@@ -121,11 +113,7 @@ pub(super) fn of_conversation(template: &str, turn: &HandedTurn) -> Result<Strin
 }
 
 /// The address for an input. A value that a template inserts is always a single part of the address: characters such as
-/// `/`, `?` and `&` are escaped.
-///
-/// # Errors
-///
-/// Fails with the reason why the template gives no address, without quoting the input.
+/// `/`, `?` and `&` are escaped. Fails with the reason why the template gives no address, without quoting the input.
 pub(super) fn address(
     template: &str,
     input: &HandedInput<'_>,

@@ -65,11 +65,7 @@ pub(super) struct ServiceHost {
 }
 
 impl ServiceHost {
-    /// The host of a command line.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the command line cannot be started.
+    /// The host of a command line. Fails with a [`Misuse`] if the command line cannot be started.
     pub(super) fn open(line: &str, name: &str, site: &TargetSite) -> Result<Self, Misuse> {
         // A command line that cannot be parsed is reported before the run.
         WorkerProgram::of_line(&line.replace(PORT, "1"), "http.start", site)?;
@@ -93,11 +89,8 @@ impl ServiceHost {
         }
     }
 
-    /// The service, once it accepts connections.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the end of the call if the service cannot be started or the run was stopped.
+    /// The service, once it accepts connections. Fails with the end of the call if the service cannot be started or the
+    /// run was stopped.
     pub(super) fn service(&self) -> Result<Arc<HostedService>, Unanswered> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if self.site.interrupt.tripped() {

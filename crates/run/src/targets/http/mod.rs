@@ -19,8 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::model::base_url;
-use super::worker;
-use super::{Launch, Target, TargetKind, TargetSite, command};
+use super::{Launch, Target, TargetKind, TargetSite, command, worker};
 use kelvin_base::exit::Misuse;
 
 /// The key under which an address names a service.

@@ -43,11 +43,7 @@ pub fn check(text: &str) -> Result<BaseUrl, Refused> {
     read(text, "base_url")
 }
 
-/// Parses the address of a service, which may have a query.
-///
-/// # Errors
-///
-/// Fails like [`check`].
+/// Parses the address of a service, which may have a query. Fails like [`check`].
 pub(crate) fn check_whole(text: &str) -> Result<BaseUrl, Refused> {
     read(text.trim(), "url")
 }

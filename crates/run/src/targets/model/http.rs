@@ -18,8 +18,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::runtime::Handle;
 
 use kelvin_base::failure::{Failure, FailureKind};
-use kelvin_system::proxy;
-use kelvin_system::proxy::{Encrypted, Way};
+use kelvin_system::proxy::{self, Encrypted, Way};
 use kelvin_system::signal::Interrupt;
 
 /// How often a waiting call checks for an interruption.
@@ -108,11 +107,7 @@ pub(in crate::targets) struct ExchangeLimits<'a> {
     pub(in crate::targets) interrupt: &'a Arc<Interrupt>,
 }
 
-/// Sends a request and waits for the whole answer.
-///
-/// # Errors
-///
-/// Fails if there is no complete answer.
+/// Sends a request and waits for the whole answer. Fails if there is no complete answer.
 pub(in crate::targets) fn exchange(
     sent: Sent,
     bounds: &ExchangeLimits<'_>,

@@ -1,8 +1,7 @@
 //! The key of a server. It comes from the environment, is sent in one header of a request, and is never written
 //! anywhere.
 
-use std::env;
-use std::fmt;
+use std::{env, fmt};
 
 use kelvin_base::exit::Misuse;
 
@@ -50,11 +49,8 @@ impl ServerKey {
         }
     }
 
-    /// Checks that the key allows calls; `of` names the caller, such as "the model `local`".
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the variable for the key contains no usable key.
+    /// Checks that the key allows calls; `of` names the caller, such as "the model `local`". Fails with a [`Misuse`] if
+    /// the variable for the key contains no usable key.
     pub(in crate::targets) fn check(&self, of: &str) -> Result<(), Misuse> {
         let (variable, what, verb) = match self {
             Self::None | Self::Known(_) => return Ok(()),

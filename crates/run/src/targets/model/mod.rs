@@ -200,11 +200,7 @@ struct NamedAsking {
 }
 
 /// The settings in the address of a model that a configuration names under the key of this target. An address that is
-/// already resolved stays unchanged.
-///
-/// # Errors
-///
-/// Fails if no model of that name is declared.
+/// already resolved stays unchanged. Fails if no model of that name is declared.
 pub(super) fn resolve<'m>(
     written: &Value,
     find: impl Fn(&str) -> Option<&'m ModelSettings>,

@@ -85,11 +85,7 @@ struct Recorder {
 }
 
 impl Replay {
-    /// Reads the file.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] with the first line that cannot be used.
+    /// Reads the file. Fails with a [`Misuse`] with the first line that cannot be used.
     pub(super) fn open(
         path: &Path,
         asking: Option<Asking>,

@@ -14,18 +14,11 @@ pub(super) trait Wire: Send + Sync {
     /// The headers from the settings, and the header with the key.
     fn headers(&self, key: Option<&str>) -> Vec<(HeaderName, HeaderValue)>;
 
-    /// The request for an input. The same settings and the same input give the same bytes.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the input does not fit this kind of call.
+    /// The request for an input. The same settings and the same input give the same bytes. Fails if the input does not
+    /// fit this kind of call.
     fn request(&self, input: &str) -> Result<Value, Failure>;
 
-    /// The output of the call, from the body of an answer to this input.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the body has no output.
+    /// The output of the call, from the body of an answer to this input. Fails if the body has no output.
     fn output(&self, body: &Value, input: &str) -> Result<String, Failure>;
 
     /// The tokens that the call used: those of the request, and those of the answer.
@@ -105,11 +98,7 @@ pub(super) fn empty(why: Option<&str>) -> Failure {
     Failure::new(FailureKind::EmptyContent, message)
 }
 
-/// The texts of an embedding call.
-///
-/// # Errors
-///
-/// Fails if the input is not a list of texts.
+/// The texts of an embedding call. Fails if the input is not a list of texts.
 pub(super) fn texts(input: &str) -> Result<Vec<String>, Failure> {
     serde_json::from_str(input).map_err(|_| {
         let message = "the input of an embedding call is not a JSON list of texts";

@@ -1,7 +1,8 @@
-//! Calls that run at the same time: a process gets several calls at once, each as its own message, or as a list in one
-//! message. One thread handles each process, and returns to every call its own answer.
+//! The processes of a worker and their calls. One thread handles each process, and returns to every call its own answer.
+//! A process gets one call after the other, or several calls at once: each as its own message, or as a list in one
+//! message.
 //!
-//! If a process is lost, or an answer does not come in time, it is not known which of its calls is the cause. So each
+//! If a process with several calls is lost, or an answer does not come in time, it is not known which of its calls is the cause. So each
 //! of them is repeated alone, and only that result counts.
 
 use std::collections::VecDeque;
@@ -105,7 +106,7 @@ impl SharedCall {
     }
 }
 
-/// Processes that get several calls at once.
+/// The processes, which start when there are calls for them.
 pub(super) struct Company {
     hall: Arc<Hall>,
 }
@@ -150,6 +151,14 @@ impl Hall {
 impl Waiting {
     fn wake_all(&mut self) {
         self.hosts.iter_mut().for_each(HostState::wake);
+    }
+
+    /// Wakes the process that could get the most calls, if there is one.
+    fn wake_one(&mut self) {
+        let hosts = self.hosts.iter_mut().filter(|host| host.room > 0);
+        if let Some(host) = hosts.max_by_key(|host| host.room) {
+            host.wake();
+        }
     }
 }
 
@@ -241,9 +250,7 @@ impl Company {
             return;
         }
         // A process that is busy takes the call as soon as one of its own calls has ended.
-        if let Some(host) = waiting.hosts.iter_mut().max_by_key(|host| host.room) {
-            host.wake();
-        }
+        waiting.wake_one();
     }
 
     fn open_host(&self, waiting: &mut Waiting) -> io::Result<()> {
@@ -300,6 +307,8 @@ struct Serving {
     given: u64,
     /// Whether the process has answered a call.
     has_answered: bool,
+    /// Whether the process has not received anything of its present calls.
+    is_unheard: bool,
     /// Why the process gets no more calls.
     retired: Option<Retired>,
     unsent: Vec<u8>,
@@ -396,6 +405,10 @@ impl Host {
         if let Some(host) = waiting.hosts.get_mut(self.at) {
             (host.busy, host.room) = (busy, room);
         }
+        if !waiting.calls.is_empty() && !taken.is_empty() {
+            // This process was perhaps woken for all of them.
+            waiting.wake_one();
+        }
         let is_over = waiting.closing && busy == 0 && waiting.calls.is_empty();
         (!is_over).then_some((taken, pause))
     }
@@ -450,9 +463,10 @@ impl Host {
                 Ok((worker, way)) => {
                     self.serving = Some(Serving {
                         worker,
-                        way: way.unwrap_or(InCompany::Concurrent(1)),
+                        way: way.unwrap_or(self.hall.way).at_most(self.hall.way.most()),
                         given: 0,
                         has_answered: false,
+                        is_unheard: false,
                         retired: None,
                         unsent: Vec::new(),
                         batch: None,
@@ -482,6 +496,7 @@ impl Host {
         }
         if self.flying.is_empty() {
             serving.worker.forget_log();
+            serving.is_unheard = true;
         }
         match (serving.way, &calls[..]) {
             // A single call is sent as a plain message.
@@ -714,6 +729,12 @@ impl Host {
             });
             return;
         }
+        if matches!(loss, WorkerLoss::Ended) && serving.is_unheard && serving.has_answered {
+            // The process had ended unnoticed after its earlier calls, so another one gets these.
+            drop(serving.worker.end());
+            let flying = std::mem::take(&mut self.flying).into_iter();
+            return self.put_back(flying.map(|flying| flying.call).collect());
+        }
         let log = self.flying.first().map(|flying| &flying.log);
         let Ended::Failed { failure, reply } =
             source.lost(serving.worker, loss, log.unwrap_or(&Tail::default()))
@@ -807,10 +828,14 @@ impl Serving {
         let mut unsent = &self.unsent[..];
         match self.worker.write(&mut unsent) {
             // The end of the process is reported soon.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => unsent = &[],
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.unsent.clear();
+                return Ok(());
+            }
             sent => sent?,
         }
         let sent = self.unsent.len() - unsent.len();
+        self.is_unheard &= sent == 0;
         self.unsent.drain(..sent);
         Ok(())
     }

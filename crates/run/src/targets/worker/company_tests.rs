@@ -139,6 +139,23 @@ fn no_process_has_more_calls_than_it_may_and_no_more_processes_than_jobs() {
 }
 
 #[test]
+fn calls_one_at_a_time_are_under_way_in_as_many_processes_as_there_are_jobs() {
+    // Nobody is answered before both processes have a call.
+    let program = "def answer(params):\n    open(f'of-{params[\"input\"]}', 'w').close()\n    \
+                   while len([name for name in os.listdir('.') if name.startswith('of-' + params['input'][0])]) < 2:\n        \
+                   time.sleep(0.01)\n    return params['input']\n";
+    let program = format!("{program}{}", super::tests::SERVE);
+    let yard = yard(&program, json!({}), 2, Duration::from_secs(20));
+    // The processes are idle before each pair but the first, and both have to be woken.
+    for letter in INPUTS {
+        let pair = ["1", "2"].map(|number| format!("{letter}{number}"));
+        let inputs: Vec<&str> = pair.iter().map(String::as_str).collect();
+        assert_eq!(all(yard.ask_all(&inputs)), pair);
+    }
+    assert_eq!(yard.lines("started").len(), 2);
+}
+
+#[test]
 fn a_worker_that_does_not_say_that_it_takes_several_gets_one_at_a_time_and_it_is_told() {
     let program = "def answer(params):\n    time.sleep(0.02)\n    return params['input']\n";
     let program = format!("{program}{}", super::tests::SERVE);

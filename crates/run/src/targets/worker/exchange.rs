@@ -1,9 +1,8 @@
-//! A running worker: it receives a message, and its answer is read. A worker that breaks the protocol, takes too long
-//! or uses too much memory cannot be used any more; it is killed when it is dropped.
+//! A running worker: its messages are written and read. A worker that breaks the protocol, takes too long or uses too
+//! much memory cannot be used any more; it is killed when it is dropped.
 
 use std::cell::RefCell;
-use std::io;
-use std::io::{PipeReader, PipeWriter, Read, Write as _};
+use std::io::{self, PipeReader, PipeWriter, Read, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -12,8 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 
-use super::rpc;
-use super::rpc::WorkerLine;
+use super::rpc::{self, WorkerLine};
 use crate::targets::command::{Running, StopOrder, SupervisedProgram, Tail};
 use kelvin_system::signal::{Interrupt, timespec};
 
@@ -61,8 +59,6 @@ pub(super) enum WorkerLoss {
     Unreachable(io::Error),
     /// The worker ended by itself.
     Ended,
-    /// The worker had ended before it was called.
-    EndedBefore,
     /// The worker gave no answer in time.
     TimedOut,
     /// The worker broke the protocol, in words that fit after "the worker".
@@ -85,8 +81,6 @@ pub(super) struct RunningWorker {
     begun: Vec<u8>,
     /// The time of the last check of its memory.
     looked: Instant,
-    /// How many calls the worker has answered.
-    pub(super) calls: u64,
     /// The write ends of its streams stay open here, so that closing a pipe does not wake the thread. The end of the
     /// worker is reported in another way.
     _theirs: [OwnedFd; 2],
@@ -112,22 +106,8 @@ impl RunningWorker {
             log,
             begun: Vec::new(),
             looked: Instant::now(),
-            calls: 0,
             _theirs: theirs,
         })
-    }
-
-    /// Whether the worker can be called: it has not ended, and does not use too much memory.
-    pub(super) fn is_fit(&mut self, max_memory: Option<u64>) -> Result<(), WorkerLoss> {
-        let fd = self.running.fd().map_err(WorkerLoss::Unreachable)?;
-        let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
-        if let Ok(1) = poll(&mut fds, Some(&timespec(Duration::ZERO))) {
-            return Err(WorkerLoss::Ended);
-        }
-        match self.is_too_large(max_memory) {
-            true => Err(WorkerLoss::TooLarge),
-            false => Ok(()),
-        }
     }
 
     /// Whether the worker uses too much memory. This is only checked from time to time.
@@ -151,17 +131,11 @@ impl RunningWorker {
     ) -> ExchangeEnd {
         let deadline = Instant::now() + limits.timeout;
         let mut unsent = message;
-        let mut is_deaf = false;
-        // A message after an answer belongs to no call.
-        self.begun.clear();
         loop {
             match self.write(&mut unsent) {
                 Ok(()) => {}
                 // The end of the worker is reported soon, with the exit code.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                    is_deaf = unsent.len() == message.len();
-                    unsent = &[];
-                }
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => unsent = &[],
                 Err(error) => return ExchangeEnd::Lost(WorkerLoss::Unreachable(error)),
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -188,10 +162,7 @@ impl RunningWorker {
                 return end;
             }
             if has_ended {
-                return ExchangeEnd::Lost(match is_deaf {
-                    true => WorkerLoss::EndedBefore,
-                    false => WorkerLoss::Ended,
-                });
+                return ExchangeEnd::Lost(WorkerLoss::Ended);
             }
             if self.is_too_large(limits.max_memory) {
                 return ExchangeEnd::Lost(WorkerLoss::TooLarge);

@@ -10,8 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{InCompany, WorkerBounds, WorkerProgram, WorkerTarget, check};
-use crate::targets::command;
-use crate::targets::{Launch, Target, TargetKind, TargetSite};
+use crate::targets::{Launch, Target, TargetKind, TargetSite, command};
 use kelvin_base::exit::Misuse;
 
 /// How the configuration names a worker, and which program is started.
@@ -28,28 +27,16 @@ pub(in crate::targets) trait WorkerProgramKind: Sync {
     type Written: JsonSchema;
 
     /// Rejects a text that cannot name a program or function of this kind, as far as this can be seen before it is
-    /// opened.
-    ///
-    /// # Errors
-    ///
-    /// Fails with what is written, and what to write instead.
+    /// opened. Fails with what is written, and what to write instead.
     fn check(named: &str) -> Result<(), Misuse> {
         let _ = named;
         Ok(())
     }
 
-    /// The program that is started.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] that describes the problem of the settings.
+    /// The program that is started. Fails with a [`Misuse`] that describes the problem of the settings.
     fn program(settings: WorkerSettings, site: &TargetSite) -> Result<WorkerProgram, Misuse>;
 
-    /// Finds out which program would be started, without starting it.
-    ///
-    /// # Errors
-    ///
-    /// Fails like [`program`](Self::program).
+    /// Finds out which program would be started, without starting it. Fails like [`program`](Self::program).
     fn look_up(settings: &WorkerSettings, root: &Path) -> Result<Launch, Misuse>;
 
     /// The command line that is started. By default it is empty; then only the program is known.
@@ -91,11 +78,8 @@ impl WorkerSettings {
         Ok((settings, bounds))
     }
 
-    /// The limits that a configuration sets under a key.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if two of the limits contradict each other.
+    /// The limits that a configuration sets under a key. Fails with a [`Misuse`] if two of the limits contradict each
+    /// other.
     fn bounds(&self, key: &str) -> Result<WorkerBounds, Misuse> {
         let several = |most: &usize| *most > 1;
         let company = match (self.concurrency.filter(several), self.batch.filter(several)) {

@@ -1,5 +1,5 @@
 //! The pipeline as a process that stays in memory: it is started once, and called by messages on its standard streams.
-//! Each job has its own process, and by default a process handles one call at a time.
+//! There are as many processes as jobs, and by default a process handles one call at a time.
 
 mod company;
 mod exchange;
@@ -7,23 +7,19 @@ mod kind;
 mod rpc;
 mod source;
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::Arc;
 
-use super::command::Tail;
-use super::handed::{self, HandedInput};
-use super::{Ended, FreshTarget, Invocation, Reply, Target, TargetSite};
+use super::{Ended, FreshTarget, Invocation, Target, TargetSite};
 use crate::Premises;
 use company::{Company, SharedEnd};
-use exchange::{ExchangeEnd, RunningWorker, WorkerLoss};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_base::notice::Notice;
 pub(super) use kind::{WorkerKind, WorkerProgramKind, WorkerSettings, schema};
 #[cfg(feature = "models")]
 pub(super) use rpc::output;
+use source::WorkerSource;
 pub(super) use source::{WorkerProgram, check};
-use source::{WorkerSource, printed};
 
 /// How a process gets several calls at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,11 +67,8 @@ pub(super) struct WorkerBounds {
 }
 
 impl WorkerBounds {
-    /// Checks that a call can be a conversation.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if several calls are sent in one message: a turn has to wait for the answer to the turn before it.
+    /// Checks that a call can be a conversation. Fails with a [`Misuse`] if several calls are sent in one message: a
+    /// turn has to wait for the answer to the turn before it.
     pub(super) fn take_turns(&self, key: &str) -> Result<(), Misuse> {
         match self.company {
             Some(InCompany::Batch(most)) => Err(Misuse::new(format!(
@@ -95,12 +88,10 @@ impl WorkerBounds {
 /// Calls workers.
 pub(super) struct WorkerTarget {
     source: Arc<WorkerSource>,
-    /// The workers without a call.
-    idle: Mutex<Vec<RunningWorker>>,
-    /// The workers that get several calls at once.
-    company: Option<Company>,
-    /// Locked by a call that is repeated alone.
-    alone: Mutex<()>,
+    /// The workers.
+    company: Company,
+    /// The worker for calls that are repeated alone, each without another call in its process.
+    alone: Company,
 }
 
 impl WorkerTarget {
@@ -110,29 +101,27 @@ impl WorkerTarget {
     }
 
     fn from_source(source: Arc<WorkerSource>, processes: usize) -> Self {
-        let way = source.bounds.company;
-        let company = way.map(|way| Company::new(Arc::clone(&source), way, processes));
+        const ONE: InCompany = InCompany::Concurrent(1);
+        let way = source.bounds.company.unwrap_or(ONE);
         Self {
+            company: Company::new(Arc::clone(&source), way, processes),
+            alone: Company::new(Arc::clone(&source), ONE, 1),
             source,
-            idle: Mutex::default(),
-            company,
-            alone: Mutex::default(),
         }
     }
 
-    /// The end of a call that was made together with others; if its result is unknown, the call is repeated alone.
-    fn shared(&self, call: &Invocation<'_>, end: SharedEnd, output: &mut Vec<u8>) -> Ended {
-        match end {
-            SharedEnd::Answered(answer, reply) => self.answered(answer, *reply, output),
-            SharedEnd::Ended(ended) => *ended,
-            SharedEnd::Unknown => {
-                let _one = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
-                self.call_alone(call, output)
-            }
-        }
-    }
-
-    fn answered(&self, answer: Vec<u8>, reply: Reply, output: &mut Vec<u8>) -> Ended {
+    /// The end of a call; if its result is unknown because it had company, it is repeated alone.
+    fn ended(&self, call: &Invocation<'_>, end: SharedEnd, output: &mut Vec<u8>) -> Ended {
+        let again = || self.alone.ask(std::slice::from_ref(call)).pop();
+        let end = match end {
+            SharedEnd::Unknown => again().unwrap_or(end),
+            end => end,
+        };
+        let (answer, reply) = match end {
+            SharedEnd::Answered(answer, reply) => (answer, *reply),
+            SharedEnd::Ended(ended) => return *ended,
+            SharedEnd::Unknown => unreachable!("a call without company has a result of its own"),
+        };
         let most = self.source.site.max_output_bytes;
         if answer.len() as u64 > most {
             let failure = Failure::too_large(most).printed(reply.streams);
@@ -140,113 +129,6 @@ impl WorkerTarget {
         }
         *output = answer;
         Ended::Answered(reply)
-    }
-
-    /// An idle worker, or a new one.
-    fn worker(&self) -> Result<RunningWorker, Box<Ended>> {
-        loop {
-            let idle = self
-                .idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop();
-            let Some(mut worker) = idle else {
-                return Ok(self.source.start()?.0);
-            };
-            match worker.is_fit(self.source.max_memory()) {
-                Ok(()) => return Ok(worker),
-                Err(loss) => {
-                    if matches!(loss, WorkerLoss::TooLarge) {
-                        self.source.note_replaced();
-                    }
-                    // The worker had no call, so no answer is lost.
-                    drop(worker.kill());
-                }
-            }
-        }
-    }
-
-    /// Keeps a worker for the next call, or ends it if it has reached its maximum number of calls.
-    fn keep(&self, mut worker: RunningWorker) {
-        worker.calls += 1;
-        let most = self.source.bounds.recycle_after;
-        if most.is_some_and(|most| worker.calls >= most) {
-            worker.dismiss();
-            return worker.leave(Instant::now());
-        }
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.push(worker);
-    }
-
-    /// Makes a call in a process that has no other call.
-    fn call_alone(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
-        let source = &*self.source;
-        let inputs = match handed::inputs(call, source.site.turns.as_ref()) {
-            Ok(inputs) => inputs,
-            Err(failure) => return Ended::failed(failure, None),
-        };
-        let Some((first, later)) = inputs.split_first() else {
-            return Ended::Interrupted;
-        };
-        let message = |input: &HandedInput<'_>| {
-            let id = rpc::token();
-            let asked = rpc::asked(&id, input);
-            let message = rpc::assess(&id, &asked);
-            (id, message)
-        };
-        let (id, asked) = message(first);
-        let stray = || source.note_stray();
-        let mut log = Tail::default();
-        let (mut worker, mut end) = loop {
-            let mut worker = match self.worker() {
-                Ok(worker) => worker,
-                Err(ended) => return *ended,
-            };
-            worker.forget_log();
-            let end = worker.ask(&id, &asked, source.limits(), &mut log, &stray);
-            match end {
-                // The worker had ended unnoticed after an earlier call.
-                ExchangeEnd::Lost(WorkerLoss::EndedBefore) if worker.calls > 0 => {
-                    drop(worker.end());
-                    log = Tail::default();
-                }
-                end => break (worker, end),
-            }
-        };
-        // The turns of a conversation must all go to the same process.
-        let mut input = first;
-        let mut earlier = Vec::new();
-        for next in later {
-            let ExchangeEnd::Answered(answer) = end else {
-                break;
-            };
-            earlier.push(answer);
-            input = next;
-            let (id, asked) = message(next);
-            end = worker.ask(&id, &asked, source.limits(), &mut log, &stray);
-        }
-        let ended = match end {
-            ExchangeEnd::Answered(answer) => {
-                let is_first = worker.calls <= 1;
-                self.keep(worker);
-                let reply = Reply {
-                    streams: printed(&log),
-                    is_first,
-                    ..Reply::default()
-                };
-                self.answered(answer, reply, output)
-            }
-            ExchangeEnd::Refused(code, message) => {
-                self.keep(worker);
-                refused(code, &message, printed(&log))
-            }
-            ExchangeEnd::Lost(loss) => source.lost(worker, &loss, &log),
-            ExchangeEnd::Interrupted => {
-                drop(worker.kill());
-                Ended::Interrupted
-            }
-        };
-        input.ended(ended).after(earlier)
     }
 }
 
@@ -271,12 +153,8 @@ impl Target for WorkerTarget {
             let message = "a worker has no working directory of its own for a call";
             return Ended::failed(Failure::new(FailureKind::NotStarted, message), None);
         }
-        let Some(company) = &self.company else {
-            return self.call_alone(call, output);
-        };
-        let ends = company.ask(std::slice::from_ref(call));
-        let end = ends.into_iter().next();
-        self.shared(call, end.unwrap_or(SharedEnd::Unknown), output)
+        let end = self.company.ask(std::slice::from_ref(call)).pop();
+        self.ended(call, end.unwrap_or(SharedEnd::Unknown), output)
     }
 
     fn afresh(&self) -> Option<FreshTarget<'_>> {
@@ -293,31 +171,12 @@ impl Target for WorkerTarget {
     }
 
     fn call_together(&self, calls: &[Invocation<'_>]) -> Vec<(Ended, Vec<u8>)> {
-        let ends = match &self.company {
-            Some(company) => company.ask(calls),
-            None => calls.iter().map(|_| SharedEnd::Unknown).collect(),
-        };
-        let ends = calls.iter().zip(ends);
+        let ends = calls.iter().zip(self.company.ask(calls));
         ends.map(|(call, end)| {
             let mut output = Vec::new();
-            (self.shared(call, end, &mut output), output)
+            (self.ended(call, end, &mut output), output)
         })
         .collect()
-    }
-}
-
-impl Drop for WorkerTarget {
-    fn drop(&mut self) {
-        let idle = self.idle.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let mut workers = std::mem::take(idle);
-        if self.source.site.interrupt.tripped() {
-            workers.into_iter().for_each(|worker| drop(worker.kill()));
-            return;
-        }
-        // All workers are asked to end before the program waits for the first one.
-        workers.iter_mut().for_each(RunningWorker::dismiss);
-        let since = Instant::now();
-        workers.into_iter().for_each(|worker| worker.leave(since));
     }
 }
 

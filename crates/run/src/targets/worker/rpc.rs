@@ -195,11 +195,8 @@ pub(super) fn message(line: &[u8]) -> WorkerMessage {
     }
 }
 
-/// The ends of the calls in a list, by call.
-///
-/// # Errors
-///
-/// Fails with what is wrong with the list, in words that fit after "the worker".
+/// The ends of the calls in a list, by call. Fails with what is wrong with the list, in words that fit after "the
+/// worker".
 pub(super) fn batch(list: &str) -> Result<BTreeMap<String, RpcEnd>, String> {
     let items: Vec<BTreeMap<String, &RawValue>> = serde_json::from_str(list)
         .map_err(|_| "answered a list of calls with no list of objects".to_owned())?;

@@ -38,11 +38,8 @@ impl WorkerProgram {
         }
     }
 
-    /// The program of a command line under a key.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the quotes do not match, or a placeholder has no meaning here.
+    /// The program of a command line under a key. Fails with a [`Misuse`] if the quotes do not match, or a placeholder
+    /// has no meaning here.
     pub(in crate::targets) fn of_line(
         line: &str,
         key: &str,
@@ -194,11 +191,8 @@ impl WorkerSource {
         Some(agreed)
     }
 
-    /// Starts a worker, and waits until it is ready. Also returns how it gets several calls at once, if it does.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the end of the call, because no worker can answer it.
+    /// Starts a worker, and waits until it is ready. Also returns how it gets several calls at once, if it does. Fails
+    /// with the end of the call, because no worker can answer it.
     pub(super) fn start(&self) -> Result<(RunningWorker, Option<InCompany>), Box<Ended>> {
         if let Some(refused) = self.refused.get() {
             return Err(Box::new(Ended::failed(refused.clone(), None)));
@@ -251,7 +245,7 @@ impl WorkerSource {
                 )));
             }
             ExchangeEnd::Interrupted => return Err(Box::new(Ended::Interrupted)),
-            ExchangeEnd::Lost(WorkerLoss::Ended | WorkerLoss::EndedBefore) => match worker.end() {
+            ExchangeEnd::Lost(WorkerLoss::Ended) => match worker.end() {
                 Ok(status) => {
                     let how = command::ended(&command::how(status));
                     failure(format!("the worker {shown} was not ready: {how}"))
@@ -280,7 +274,7 @@ impl WorkerSource {
     pub(super) fn loss_in_words(&self, loss: &WorkerLoss) -> String {
         match loss {
             WorkerLoss::Unreachable(error) => format!("it cannot be reached: {error}"),
-            WorkerLoss::Ended | WorkerLoss::EndedBefore => "it ended".to_owned(),
+            WorkerLoss::Ended => "it ended".to_owned(),
             WorkerLoss::TimedOut => command::timed_out(self.site.timeout),
             WorkerLoss::OutOfProtocol(what) => format!("it {what}"),
             WorkerLoss::WrongList(what) => format!("it {what}"),
@@ -299,7 +293,7 @@ impl WorkerSource {
     pub(super) fn lost(&self, worker: RunningWorker, loss: &WorkerLoss, log: &Tail) -> Ended {
         let words = |what: String| format!("the worker was lost during the call: {what}");
         let (kind, message, exit) = match loss {
-            WorkerLoss::Ended | WorkerLoss::EndedBefore => match worker.end() {
+            WorkerLoss::Ended => match worker.end() {
                 Ok(status) => {
                     let kind = command::how(status);
                     // When people stop a run, they often stop its processes too.

@@ -1,10 +1,9 @@
 //! Workers as they should be and as they should not: small Python programs in a temporary folder.
 
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -15,8 +15,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::keys::ServiceKeys;
-use crate::services;
-use crate::services::{Query, Service, ServiceSite, Trouble};
+use crate::services::{self, Query, Service, ServiceSite, Trouble};
 
 /// A workspace with one service, which is called `db`.
 struct Beside {

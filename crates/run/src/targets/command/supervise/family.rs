@@ -24,11 +24,7 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Makes this process the parent of every descendant whose own parent has ended.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the system refuses it.
+    /// Makes this process the parent of every descendant whose own parent has ended. Fails if the system refuses it.
     pub(super) fn adopt() -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;

@@ -20,6 +20,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 pub use serve::{serve, serve_the_tests};
 
 use kelvin_system::confine;
@@ -36,7 +37,7 @@ static IDLE: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
 static KEPT: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
 
 /// A program to start, in its own process group.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(in crate::targets) struct SupervisedProgram {
     /// The program and its arguments.
     words: Vec<OsString>,
@@ -229,11 +230,8 @@ pub(in crate::targets) struct Running {
 }
 
 impl Running {
-    /// Starts a program. A failure to start is reported by [`end`](Self::end).
-    ///
-    /// # Errors
-    ///
-    /// Fails if no supervisor can be started, or the program cannot be sent to it.
+    /// Starts a program. A failure to start is reported by [`end`](Self::end). Fails if no supervisor can be started,
+    /// or the program cannot be sent to it.
     pub(in crate::targets) fn start(
         program: &SupervisedProgram,
         streams: OwnStreams,
@@ -264,11 +262,8 @@ impl Running {
         }
     }
 
-    /// A descriptor that becomes readable when the program has ended.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the connection to the supervisor is closed.
+    /// A descriptor that becomes readable when the program has ended. Fails if the connection to the supervisor is
+    /// closed.
     pub(in crate::targets) fn fd(&self) -> io::Result<BorrowedFd<'_>> {
         Ok(self.supervisor.socket()?.as_fd())
     }
@@ -288,21 +283,14 @@ impl Running {
         self.supervisor.process.id()
     }
 
-    /// Stops the group of the program.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the supervisor has ended.
+    /// Stops the group of the program. Fails if the supervisor has ended.
     pub(in crate::targets) fn stop(&self, stop: StopOrder) -> io::Result<()> {
         wire::send(self.supervisor.socket()?, &wire::stop(stop), &[])
     }
 
-    /// Waits for the program and returns how it ended. Afterwards none of the processes that it started is left.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the program could not be started, if one of its processes cannot be killed, or if the supervisor itself
-    /// was killed.
+    /// Waits for the program and returns how it ended. Afterwards none of the processes that it started is left. Fails
+    /// if the program could not be started, if one of its processes cannot be killed, or if the supervisor itself was
+    /// killed.
     pub(in crate::targets) fn end(self) -> io::Result<ExitStatus> {
         use std::os::unix::process::ExitStatusExt as _;
         let reply = wire::reply(self.supervisor.socket()?).map_err(|_| gone())?;

@@ -1,12 +1,11 @@
 //! The work of a supervisor: it starts one program after the other, and leaves no process behind.
 
-use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -16,8 +15,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::family::Family;
 use super::wire::{self, SupervisorOrder};
 use super::{OwnStreams, StopOrder, Streams, SupervisedProgram, SupervisorReply};
-use kelvin_system::confine;
-use kelvin_system::confine::User;
+use kelvin_system::confine::{self, User};
 
 /// The longest wait for killed processes that do not end.
 const MOST: Duration = Duration::from_secs(5);

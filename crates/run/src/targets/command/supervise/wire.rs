@@ -1,11 +1,11 @@
 //! The messages between this program and its supervisors. Both run the same file, so the messages need
 //! no version.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixStream;
 
 use rustix::net::{
@@ -39,47 +39,26 @@ pub(super) enum SupervisorOrder {
     Stop(StopOrder),
 }
 
-/// The order to start a program. It is sent together with the streams that `own` marks, in order.
-///
-/// # Errors
-///
-/// Fails if a text contains a zero byte, which no argument can contain.
+/// The order to start a program. It is sent together with the streams that `own` marks, in order. Fails if a text
+/// contains a zero byte, which no argument can contain.
 pub(super) fn start(program: &SupervisedProgram, own: [bool; 3]) -> io::Result<Vec<u8>> {
-    let mut order = vec![START, 0, 0, 0, 0];
-    let mut text = |text: &OsStr| {
-        if text.as_bytes().contains(&0) {
-            let message = "a word of its command line or environment has a zero byte in it";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        }
-        order.extend(size(text.len())?.to_le_bytes());
-        order.extend(text.as_bytes());
-        Ok(())
-    };
-    text(program.folder.as_os_str())?;
-    text(OsStr::new(if program.lasts { "lasts" } else { "" }))?;
-    let own = own.map(|own| if own { b'1' } else { b'0' });
-    text(OsStr::from_bytes(&own))?;
-    text(OsStr::new(&program.words.len().to_string()))?;
-    for word in &program.words {
-        text(word)?;
+    let variables = program.variables.iter();
+    let texts = variables.flat_map(|(name, value)| [name, value]);
+    let texts = texts.chain(&program.words).map(OsString::as_os_str);
+    let mut texts = texts.chain([program.folder.as_os_str()]);
+    if texts.any(|text| text.as_bytes().contains(&0)) {
+        let message = "a word of its command line or environment has a zero byte in it";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    for (name, value) in &program.variables {
-        text(name)?;
-        text(value)?;
-    }
-    let length = size(order.len() - HEAD)?;
-    order[1..HEAD].copy_from_slice(&length.to_le_bytes());
-    Ok(order)
+    let order = serde_json::to_vec(&(program, own))?;
+    let too_long = |_| io::Error::new(io::ErrorKind::ArgumentListTooLong, "it is too long");
+    let length = u32::try_from(order.len()).map_err(too_long)?;
+    Ok([&[START], &length.to_le_bytes()[..], &order].concat())
 }
 
 /// The order to store the streams that are sent with it.
 pub(super) const fn usual() -> [u8; HEAD] {
     [USUAL, 0, 0, 0, 0]
-}
-
-fn size(length: usize) -> io::Result<u32> {
-    let too_long = |_| io::Error::new(io::ErrorKind::ArgumentListTooLong, "it is too long");
-    u32::try_from(length).map_err(too_long)
 }
 
 /// The order to stop the running program.
@@ -90,11 +69,8 @@ pub(super) const fn stop(stop: StopOrder) -> [u8; HEAD] {
     }
 }
 
-/// Sends an order; the streams go together with its first byte.
-///
-/// # Errors
-///
-/// Fails if the process at the other end of the socket has ended.
+/// Sends an order; the streams go together with its first byte. Fails if the process at the other end of the socket has
+/// ended.
 pub(super) fn send(mut socket: &UnixStream, order: &[u8], streams: &[OwnedFd]) -> io::Result<()> {
     let streams: Vec<BorrowedFd<'_>> = streams.iter().map(OwnedFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
@@ -116,11 +92,8 @@ pub(super) fn send(mut socket: &UnixStream, order: &[u8], streams: &[OwnedFd]) -
     socket.write_all(&order[sent..])
 }
 
-/// Waits for an order; none if the process at the other end has closed the connection.
-///
-/// # Errors
-///
-/// Fails if the received bytes are not an order.
+/// Waits for an order; none if the process at the other end has closed the connection. Fails if the received bytes are
+/// not an order.
 pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<SupervisorOrder>> {
     let mut head = [0; HEAD];
     let mut streams = Vec::new();
@@ -156,7 +129,7 @@ pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<SupervisorOrde
     }
     let mut text = vec![0; u32::from_le_bytes(length) as usize];
     socket.read_exact(&mut text)?;
-    let (program, own) = program(&text).ok_or(io::ErrorKind::InvalidData)?;
+    let (program, own): (SupervisedProgram, [bool; 3]) = serde_json::from_slice(&text)?;
     if own.iter().filter(|own| **own).count() != streams.len() {
         return Err(io::ErrorKind::InvalidData.into());
     }
@@ -172,38 +145,7 @@ const FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 #[cfg(not(target_os = "linux"))]
 const FLAGS: RecvFlags = RecvFlags::empty();
 
-/// The program in an order, and which streams were sent with it.
-fn program(mut from: &[u8]) -> Option<(SupervisedProgram, [bool; 3])> {
-    let mut text = || -> Option<OsString> {
-        let (length, rest) = from.split_first_chunk()?;
-        let length = u32::from_le_bytes(*length) as usize;
-        let text = rest.get(..length)?;
-        from = &rest[length..];
-        Some(OsString::from_vec(text.to_vec()))
-    };
-    let folder = text()?.into();
-    let lasts = !text()?.is_empty();
-    let own = <[u8; 3]>::try_from(text()?.into_vec()).ok()?;
-    let count: usize = text()?.to_str()?.parse().ok()?;
-    let words = (0..count).map(|_| text()).collect::<Option<_>>()?;
-    let mut variables = Vec::new();
-    while let Some(name) = text() {
-        variables.push((name, text()?));
-    }
-    let program = SupervisedProgram {
-        words,
-        lasts,
-        variables,
-        folder,
-    };
-    Some((program, own.map(|own| own == b'1')))
-}
-
-/// Reports how a program ended.
-///
-/// # Errors
-///
-/// Fails if the process at the other end of the socket has ended.
+/// Reports how a program ended. Fails if the process at the other end of the socket has ended.
 pub(super) fn answer(mut socket: &UnixStream, reply: SupervisorReply) -> io::Result<()> {
     let (letter, value, left) = match reply {
         SupervisorReply::Ended(status, left) => (ENDED, status, left),
@@ -216,11 +158,7 @@ pub(super) fn answer(mut socket: &UnixStream, reply: SupervisorReply) -> io::Res
     socket.write_all(&bytes)
 }
 
-/// Waits until a program has ended.
-///
-/// # Errors
-///
-/// Fails if the process at the other end of the socket has ended.
+/// Waits until a program has ended. Fails if the process at the other end of the socket has ended.
 pub(super) fn reply(mut socket: &UnixStream) -> io::Result<SupervisorReply> {
     let mut bytes = [0; REPLY];
     socket.read_exact(&mut bytes)?;
@@ -290,9 +228,13 @@ mod tests {
     #[test]
     fn half_an_order_is_no_order() {
         let whole = SupervisedProgram::new("sh", Path::new("/"));
-        let whole = start(&whole, [true; 3]).expect("no zero byte");
-        for length in 0..whole.len() - HEAD {
-            assert!(program(&whole[HEAD..HEAD + length]).is_none(), "{length}");
+        let whole = start(&whole, [false; 3]).expect("no zero byte");
+        for length in 1..=whole.len() {
+            let (mut ours, theirs) = UnixStream::pair().expect("a pair");
+            ours.write_all(&whole[..length]).expect("sent");
+            drop(ours);
+            let is_order = matches!(order(&theirs), Ok(Some(_)));
+            assert_eq!(is_order, length == whole.len(), "{length}");
         }
     }
 

@@ -108,11 +108,8 @@ impl CommandTemplate {
         run.contains(Placeholder::Workspace.token())
     }
 
-    /// Parses a command line. Braces that are not placeholders stay unchanged.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] if the quotes do not match, or a placeholder follows a backslash.
+    /// Parses a command line. Braces that are not placeholders stay unchanged. Fails with a [`Misuse`] if the quotes do
+    /// not match, or a placeholder follows a backslash.
     pub(in crate::targets) fn parse(run: &str) -> Result<Self, Misuse> {
         let run = run.trim();
         for token in Placeholder::ALL.map(Placeholder::token) {
@@ -189,11 +186,8 @@ impl CommandWord {
         filled
     }
 
-    /// The word, with its placeholders replaced by paths that need no quotes.
-    ///
-    /// # Errors
-    ///
-    /// Fails if no name without quotes can be made for a path.
+    /// The word, with its placeholders replaced by paths that need no quotes. Fails if no name without quotes can be
+    /// made for a path.
     pub(in crate::targets) fn fill_plainly(
         &self,
         paths: &Paths<'_>,
@@ -232,11 +226,7 @@ struct Links {
 }
 
 impl PlainPaths {
-    /// A name for this path that needs no quotes.
-    ///
-    /// # Errors
-    ///
-    /// Fails if no link can be made.
+    /// A name for this path that needs no quotes. Fails if no link can be made.
     pub(super) fn name(&self, path: &Path) -> io::Result<PathBuf> {
         if is_plain(path) {
             return Ok(path.to_owned());

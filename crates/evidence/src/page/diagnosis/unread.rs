@@ -1,14 +1,15 @@
-//! The conclusions from the turns of a conversation: whether the pipeline still knows the earlier turns.
+//! The conclusions about evidence that the pipeline does not read: earlier turns of a conversation, and parts of a list.
 
 use std::collections::BTreeSet;
 
 use super::{MOVES, Weighted};
 use crate::page::EvidenceRun;
 use crate::page::standing::Standing;
+use crate::places;
 use crate::turns::{self, TurnTrial};
 use kelvin_page::{Phrase, Tone, counted};
 
-/// A turn that is ignored explains the other figures and shows where to search for the cause, so it comes first.
+/// Evidence that is not read explains the other figures and shows where to search for the cause, so it comes first.
 const WEIGHT: f64 = 5.0;
 /// The weight if there is also the diagnosis of one constant answer, which may have this cause.
 const BESIDE_CONSTANT: f64 = 1.9;
@@ -19,7 +20,7 @@ const CASES: usize = 3;
 const UNHEARD: f64 = 0.05;
 
 /// The diagnosis for a pipeline that forgets or ignores some turns.
-pub(super) fn unheard(run: &EvidenceRun<'_>, standing: Option<Standing>) -> Option<Weighted> {
+pub(super) fn turns(run: &EvidenceRun<'_>, standing: Option<Standing>) -> Option<Weighted> {
     let most = run.cases.values().map(turns::count).max()?;
     if most < 2 {
         return None;
@@ -84,4 +85,35 @@ fn said(trials: &[&TurnTrial<'_>]) -> String {
         moved(trials),
         counted(trials.len(), "variant")
     )
+}
+
+/// The diagnosis for every list of which only a part is used.
+pub(super) fn parts(run: &EvidenceRun<'_>) -> Vec<Weighted> {
+    let seen = places::seen(run.cases, run.governing_types);
+    let parts = seen.iter().filter_map(|(list, seen)| {
+        // If the list is a conversation, its results are reported together with the results for turns.
+        let part = seen.part().filter(|_| !seen.are_turns)?;
+        let end = if part.at_the_end { "last" } else { "first" };
+        let text = match part.count {
+            1 => format!("it reads only the {end}"),
+            count => format!("it reads only the {end} {count}"),
+        };
+        let length = match part.is_exact {
+            true => format!(" of {} ", part.length),
+            false => format!(" of up to {} ", part.length),
+        };
+        let text = Phrase::text(text + &length).name(&**list);
+        let text = match seen.moved_there.is_empty() {
+            false => text.and(format!(
+                ": with the deciding one elsewhere the decision held in {} of {} variants",
+                part.read_outside, part.outside
+            )),
+            true => text.and(format!(
+                ": neutral text in place of another of a governing type changed the decision in {} of {} variants",
+                part.read_outside, part.outside
+            )),
+        };
+        Some(Weighted::new(Tone::Alarm, WEIGHT, text))
+    });
+    parts.collect()
 }
