@@ -382,10 +382,13 @@ fn a_reason_that_is_worded_otherwise_each_time_is_not_told_and_one_that_never_wa
 fn calls_that_take_much_longer_than_on_the_base_leave_something_to_do() {
     let project = tickets(&classifier("bug", "feature"));
     let config = project.read("kelvin.yaml");
-    project.write("kelvin.yaml", &format!("{config}\nvariants: {{swap: 1}}\n"));
+    project.write(
+        "kelvin.yaml",
+        &format!("{config}\nvariants: {{swap: 1, reorder: 1, pad_length: 1, pad_content: 1}}\n"),
+    );
     let (said, judgement) = gate_after(&project, |project| {
         let script = classifier("bug", "feature");
-        project.write("pipeline.sh", &format!("sleep 0.8\n{script}"));
+        project.write("pipeline.sh", &format!("sleep 0.7\n{script}"));
     });
     assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
     insta::assert_snapshot!(step(&project.read("kelvin/gate.md")), @"Look at why a call takes so much longer than on the base.");
