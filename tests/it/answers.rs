@@ -316,7 +316,7 @@ fn a_reason_beside_the_decision_is_shown_and_decides_nothing() {
     ! `t00` gets the same answer, but its `reason` is `for another reason` instead
     of `it was thought over` (and 7 more cases)
     ");
-    insta::assert_snapshot!(step(&project.read("kelvin/gate.md")), @"Look whether `reason` is still right, first that of case `t00`: the gate compares the answers, and not what stands beside them.");
+    insta::assert_snapshot!(lines_with(&project.read("kelvin/gate.md"), &["Look "]), @"Look whether `reason` is still right, first that of case `t00`: the gate compares the answers, and not what stands beside them.");
     project.write(
         "pipeline.sh",
         &with_reason("feature", "bug", "for another reason"),

@@ -131,7 +131,9 @@ impl OtherAside {
             .name(&self.item);
         look.and(match &self.field {
             Some(_) => ": the gate compares the answers, and not what stands beside them.",
-            None => ": the gate compares which checks hold, and they hold with either words.",
+            None => {
+                ": the gate compares which checks hold, and these are the same with either words."
+            }
         })
     }
 

@@ -256,7 +256,7 @@ fn an_agent_that_says_something_else_though_every_check_holds_leaves_something_t
     insta::assert_snapshot!(lines_with(&page, &["### ", "**", "Look "]), @"
     ### ✅ Kelvin: pass, 6 of 6 scenarios end as before with other words
     **`s00` ends as before, but says *done: go away, 0* instead of *done: room 0* (and 5 more scenarios)**
-    Look whether what is said is still right, first in scenario `s00`: the gate compares which checks hold, and they hold with either words.
+    Look whether what is said is still right, first in scenario `s00`: the gate compares which checks hold, and these are the same with either words.
     ");
     // Who says the same does the same.
     project.write("pipeline.sh", &format!("{AGENT}# a comment\n"));
