@@ -141,6 +141,15 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
         Some(WhyAnew::OtherJudge(judge)) => *judge == old.judge,
         _ => false,
     };
+    // A judge that is no judge in this run is of no use for the answers of the base either.
+    if old.judge != new.judge
+        && !is_anew
+        && let Some(doubt) = new.doubt()
+    {
+        return Some(format!(
+            "the head has another judge than the base, and {doubt}; keep the judge of the base, or mend this one"
+        ));
+    }
     let differs = if old.judge != new.judge && !is_anew {
         format!(
             "the base was graded by `{}`, the head by `{}`",
@@ -160,7 +169,8 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
         served_otherwise(base, head).or_else(|| new.drift())?
     };
     Some(format!(
-        "{differs}: grade the report of the base anew with `kelvin rescore grades`, or measure the base again"
+        "{differs}: grade the answers of the base anew with `kelvin rescore grades REV`, where REV is its commit, and compare \
+         with what that writes (`--baseline kelvin-rejudged/report.json`), or measure the base again"
     ))
 }
 
@@ -335,7 +345,7 @@ mod tests {
         let why = |base: &GradingSection, head: &GradingSection| other_measure(base, head);
         assert_eq!(why(&both("m-1"), &both("m-1")), None);
         let text = why(&both("m-1"), &both("m-2")).expect("another judge");
-        insta::assert_snapshot!(text, @"the judge is another one: the base was graded by `m-1`, as the server names it, and the head by `m-2`: grade the report of the base anew with `kelvin rescore grades`, or measure the base again");
+        insta::assert_snapshot!(text, @"the judge is another one: the base was graded by `m-1`, as the server names it, and the head by `m-2`: grade the answers of the base anew with `kelvin rescore grades REV`, where REV is its commit, and compare with what that writes (`--baseline kelvin-rejudged/report.json`), or measure the base again");
         // In part by another model is another judge too.
         let mixed = section("each", &graded(0.5, "m-1"), &graded(0.7, "m-2"));
         let text = why(&both("m-1"), &mixed).expect("another judge");

@@ -202,7 +202,7 @@ fn a_calibrated_judge_is_green_on_another_local_port_and_not_on_another_server()
     let all = texts(&judgement);
     insta::assert_snapshot!(redacted(&all), @"
     this change edits what is measured: models.j.base_url loopback/v1 → loopback/kind/v1
-    `grading.judge_score` was not measured: the base was graded by `llm/reference-v1-[HASH]/judge-[HASH]`, the head by `llm/reference-v1-[HASH]/judge-[HASH]`: grade the report of the base anew with `kelvin rescore grades`, or measure the base again
+    `grading.judge_score` was not measured: the head has another judge than the base, and the judge cannot be believed in this run: of 16 planted answers that are surely worse it put none below the whole ones and 16 level with them; it gave 1 to every answer, whole or not; keep the judge of the base, or mend this one
     the calibration in `calibration.json` is of the judge `llm/reference-v1-[HASH]/judge-[HASH]`, and the judge `grading.judge` is now `llm/reference-v1-[HASH]/judge-[HASH]`; `kelvin calibrate` tells how far its grades can be trusted
     `grading.failure_rate` did not change: every value is the same on both sides
     ");
@@ -251,6 +251,14 @@ fn an_edited_script_of_a_judge_does_not_make_worse_answers_green() {
     assert_eq!(said.code, Some(3), "{}", said.stdout);
     let all = texts(&judgement);
     assert!(all.contains("`judge.sh`"), "{all}");
+    // To grade the answers of the base with it would help nobody: it says the same of everything.
+    for told in [
+        "the head has another judge than the base, and the judge cannot be believed",
+        "it gave 0.92 to every answer",
+    ] {
+        assert!(all.contains(told), "{all}");
+    }
+    assert!(!all.contains("rescore"), "{all}");
 }
 
 #[test]
@@ -393,7 +401,7 @@ fn a_judge_that_is_served_by_another_model_than_on_the_base_is_no_regression_and
     let judgement = verdict(&project, &said);
     assert_eq!(judgement["verdict"], json!("unmeasured"), "{}", said.stdout);
     let first = judgement["reasons"][0]["text"].as_str().expect("a text");
-    insta::assert_snapshot!(redacted(first), @"`grading.judge_score` was not measured: the judge is another one: the base was graded by `judge-[TIME]`, as the server names it, and the head by `judge-[TIME]`: grade the report of the base anew with `kelvin rescore grades`, or measure the base again");
+    insta::assert_snapshot!(redacted(first), @"`grading.judge_score` was not measured: the judge is another one: the base was graded by `judge-[TIME]`, as the server names it, and the head by `judge-[TIME]`: grade the answers of the base anew with `kelvin rescore grades REV`, where REV is its commit, and compare with what that writes (`--baseline kelvin-rejudged/report.json`), or measure the base again");
 }
 
 /// A judge that refuses what it does not like to read.
