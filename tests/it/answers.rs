@@ -309,6 +309,14 @@ fn a_reason_beside_the_decision_is_shown_and_decides_nothing() {
     let answers = &judgement["answers"]["evidence"];
     assert_eq!(answers["other"], json!(0), "{answers}");
     assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    // One reason for all tickets is no free text, so that another one is no noise.
+    let lines = gate_of(&said);
+    insta::assert_snapshot!(lines[..3].join("\n"), @"
+    Gate         pass, 8 of 8 cases get the same answer with another `reason`
+    ! `t00` gets the same answer, but its `reason` is `for another reason` instead
+    of `it was thought over` (and 7 more cases)
+    ");
+    insta::assert_snapshot!(lines_with(&project.read("kelvin/gate.md"), &["Look "]), @"Look whether `reason` is still right, first that of case `t00`: the gate compares the answers, and not what stands beside them.");
     project.write(
         "pipeline.sh",
         &with_reason("feature", "bug", "for another reason"),
@@ -338,6 +346,54 @@ fn a_reason_beside_the_decision_is_shown_and_decides_nothing() {
             .get("beside")
             .is_none()
     );
+}
+
+#[test]
+fn a_reason_that_is_worded_otherwise_each_time_is_not_told_and_one_that_never_was_is() {
+    // Each ticket has a reason of its own, and so does each run where it varies.
+    let worded = |begin: &str, is_varied: bool| {
+        let call = if is_varied { "$KELVIN_SAMPLE" } else { "" };
+        format!(
+            "{HAS}read -r _ _ number < \"$1\"\nif has \"$1\" crash; then d=bug; else d=feature; fi\n\
+             printf '{{\"decision\": \"%s\", \"reason\": \"%s\"}}' \"$d\" \"{begin} $number {call}\" > \"$2\"\n"
+        )
+    };
+    let told = |is_varied: bool, repeats: usize| {
+        let project = tickets(&worded("as in ticket", is_varied));
+        let config = project.read("kelvin.yaml");
+        project.write("kelvin.yaml", &format!("{config}\nrepeats: {repeats}\n"));
+        let (said, judgement) = gate_after(&project, |project| {
+            project.write("pipeline.sh", &worded("go away", is_varied));
+        });
+        assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+        let is_calm = leaves_nothing_to_do(&project.read("kelvin/gate.md"));
+        (
+            judgement["answers"]["evidence"]["asides"][0]["items"].clone(),
+            is_calm,
+        )
+    };
+    assert_eq!(told(true, 3), (Value::Null, true));
+    assert_eq!(told(false, 3), (json!(8), false));
+    // One run does not tell the two apart.
+    assert_eq!(told(true, 1), (Value::Null, true));
+}
+
+#[test]
+fn calls_that_take_much_longer_than_on_the_base_leave_something_to_do() {
+    let project = tickets(&classifier("bug", "feature"));
+    let config = project.read("kelvin.yaml");
+    project.write(
+        "kelvin.yaml",
+        &format!("{config}\nvariants: {{swap: 1, reorder: 1, pad_length: 1, pad_content: 1}}\n"),
+    );
+    let (said, judgement) = gate_after(&project, |project| {
+        let script = classifier("bug", "feature");
+        project.write("pipeline.sh", &format!("sleep 0.7\n{script}"));
+    });
+    assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    insta::assert_snapshot!(step(&project.read("kelvin/gate.md")), @"Look at why a call takes so much longer than on the base.");
+    let told = judgement["differences"].to_string();
+    assert!(told.contains("s on average and took 0."), "{told}");
 }
 
 /// A search and prompts, which are answered with a text that is written as a literal of Python.

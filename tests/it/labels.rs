@@ -383,6 +383,24 @@ fn labels_that_the_change_edits_do_not_make_wrong_answers_right() {
 }
 
 #[test]
+fn an_edit_of_labels_is_said_before_what_it_explains() {
+    let tickets = Tickets::new(&script(""), Some(&table(right)), "");
+    // Whoever loses notes wants a feature now, and the labels say so.
+    let lost = |at: usize, label: &'static str| match at / 2 % 4 {
+        1 => Some("feature".to_owned()),
+        _ => Some(label.to_owned()),
+    };
+    let then = "case $text in *'lost all'*) answer=feature;; esac\n";
+    let (said, judgement) = tickets.gate("other labels", &script(then), |project| {
+        project.write("cases/expected.csv", &table(lost));
+    });
+    is_red("other labels", &said, &judgement);
+    assert_ne!(judgement["flips"], json!([]), "{}", said.stdout);
+    let page = tickets.project.read("kelvin/gate.md");
+    insta::assert_snapshot!(lines_with(&page, &["**"]), @"**This change edits the labels of 4 of 16 cases; by the labels of the base the verdict is regression, and by its own it is pass**");
+}
+
+#[test]
 fn cases_that_are_renamed_do_not_take_their_labels_along_unseen() {
     let tickets = Tickets::new(&script(""), Some(&table(right)), "");
     let renamed = |project: &Project| {

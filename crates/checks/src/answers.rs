@@ -1,5 +1,6 @@
-//! Defines what the gate compares between both sides: which checks hold. The words of an agent are not compared,
-//! because they differ between two runs of the same model, and no scenario requires specific words.
+//! Defines what the gate compares between both sides: which checks hold. The words of an agent are no part of that,
+//! because they differ between two runs of the same model, and no scenario requires specific words. They stand beside it,
+//! so that the gate can tell where words that never differed are others now.
 
 use std::borrow::Cow;
 
@@ -35,6 +36,7 @@ fn item(scenario: &ScenarioRecord) -> AnsweredItem<'_> {
         asked: asked(scenario),
         expected: scenario.expected.as_deref().map(Cow::Borrowed),
         itself: scenario.runs.iter().map(answer).collect(),
+        said: scenario.runs.iter().map(said).collect(),
         ..AnsweredItem::default()
     }
 }
@@ -99,6 +101,13 @@ fn answer(run: &ScenarioRun) -> Option<Answer> {
         digest: key.digest(),
         characters: None,
     }))
+}
+
+/// The words of the agent in one run; none if the pipeline did not finish.
+fn said(run: &ScenarioRun) -> Option<Answer> {
+    let finished = run.failure.is_none();
+    let output = run.output.as_ref().filter(|_| finished)?;
+    Some(Answer::Kept(output.clone()))
 }
 
 /// Whether an answer has no words. Of a text that is not stored, only the digest tells whether it is empty.

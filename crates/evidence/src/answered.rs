@@ -56,6 +56,7 @@ fn item<'a>(
         expected: expected.map(Cow::Owned),
         itself: answers(samples, scorer),
         beside: &case.beside,
+        said: Vec::new(),
         own: case.variants.iter().filter(holds).map(asked).collect(),
         swaps: swaps
             .filter_map(|variant| {

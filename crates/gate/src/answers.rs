@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::asides::OtherAside;
 use super::changes::CaseChange;
 use super::governing::{OtherAnswer, OwnAnswers};
 use super::sentence;
@@ -23,16 +24,16 @@ use kelvin_record::{Flip, KeptTexts, Nouns, Ought, RankedHit, RankedHits, is_wit
 const KEPT: usize = 5_000;
 
 /// Longer answers are shortened.
-const LONGEST: usize = 600;
+pub(super) const LONGEST: usize = 600;
 
 /// Longer answers are shortened if no page lists them: a list in a terminal shows even less text.
 const LONGEST_UNLISTED: usize = KeptTexts::SHORT;
 
 /// At least this many columns of an answer are shown in a sentence.
-const IN_A_SENTENCE: usize = 60;
+pub(super) const IN_A_SENTENCE: usize = 60;
 
 /// Longer questions and expected answers are shortened.
-const LONGEST_QUESTION: usize = 200;
+pub(super) const LONGEST_QUESTION: usize = 200;
 
 /// What became of the answers to the items of a probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -82,6 +83,9 @@ pub struct ChangedAnswers {
     /// edit, so that no figure compares its answer with the answer of the head.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edited: Vec<ChangedAnswer>,
+    /// What stands beside answers that are the same, and differs: first the field that differs in most items.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asides: Vec<OtherAside>,
     /// The one answer that the head gives to nearly all items whose answers no label, judge or check looks at; null if
     /// there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -216,6 +220,7 @@ impl ChangedAnswers {
             unscored: unscored::count(pairs, &changed, all_losses),
             answers: kept(&changed),
             edited: kept(&edited),
+            asides: OtherAside::all(&own, pairs.are_endings, is_exact),
             one_for_all: own.one_answer().map(|one| OneForAll {
                 answer: safe::cut(&one.answer, LONGEST_UNLISTED),
                 items: one.items,
@@ -244,7 +249,9 @@ impl ChangedAnswers {
             let noun = self.noun(edited);
             format!("{edited} edited {noun} {}", self.otherwise(edited))
         });
-        let told: Vec<String> = self.of_unchanged().into_iter().chain(edited).collect();
+        let aside = self.asides.first().map(|aside| aside.sentence(self));
+        let told = self.of_unchanged().into_iter().chain(edited).chain(aside);
+        let told: Vec<String> = told.collect();
         (!told.is_empty()).then(|| told.join(", "))
     }
 
@@ -340,7 +347,7 @@ impl ChangedAnswers {
         }
     }
 
-    fn noun(&self, count: usize) -> &str {
+    pub(super) fn noun(&self, count: usize) -> &str {
         if count == 1 { &self.item } else { &self.items }
     }
 
@@ -386,7 +393,7 @@ impl ChangedAnswers {
     }
 
     /// Adds to a sentence about one item how many more items it is true of.
-    fn and_more(&self, told: Phrase, more: usize) -> Phrase {
+    pub(super) fn and_more(&self, told: Phrase, more: usize) -> Phrase {
         match more {
             0 => told,
             more => told.and(format!(" (and {more} more {})", self.noun(more))),
@@ -443,6 +450,17 @@ impl ChangedAnswers {
         })
     }
 
+    /// The first item whose answer is the same, but not what stands beside it, in a sentence without its full stop; none
+    /// if there is no such item.
+    pub fn lead_of_aside(&self) -> Option<Phrase> {
+        Some(self.asides.first()?.lead(self))
+    }
+
+    /// Advice to the reader about what stands beside answers that are the same.
+    pub fn advice_on_aside(&self) -> Option<Phrase> {
+        Some(self.asides.first()?.advice(self))
+    }
+
     /// All answers that differ, for a page.
     pub fn list(&self) -> Option<AnswerList> {
         let title = self.sentence();
@@ -478,6 +496,7 @@ impl ChangedAnswers {
             .iter()
             .map(ChangedAnswer::row)
             .chain(edited)
+            .chain(self.asides.iter().map(OtherAside::row))
             .collect()
     }
 }

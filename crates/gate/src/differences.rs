@@ -52,6 +52,13 @@ pub enum Difference {
         /// Its values on the head.
         head: Vec<String>,
     },
+    /// The calls of the head take much longer than those of the base.
+    Slower {
+        /// How many milliseconds a call took on average on the base.
+        base_ms: u64,
+        /// How many milliseconds a call takes on average on the head.
+        head_ms: u64,
+    },
     /// The runs were measured by other programs, or other versions of one.
     Version {
         /// Name and version of the program that measured the base.
@@ -141,6 +148,11 @@ impl Difference {
     pub const fn is_of_the_pipeline(&self) -> bool {
         matches!(self, Self::Pipeline { .. } | Self::PipelineUnknown)
     }
+
+    /// Whether the calls of the head take much longer.
+    pub const fn is_slower(&self) -> bool {
+        matches!(self, Self::Slower { .. })
+    }
 }
 
 impl Difference {
@@ -167,6 +179,11 @@ impl Difference {
             Self::Setting { name, base, head } => format!("the {name} were {} and are {}",
                 listed(base),
                 listed(head)
+            ),
+            Self::Slower { base_ms, head_ms } => format!(
+                "a call takes {} on average and took {} on the base",
+                seconds(*head_ms),
+                seconds(*base_ms)
             ),
             Self::Version { base, head } => {
                 format!("the base was measured by {base}, the head by {head}")
@@ -344,6 +361,7 @@ pub fn differences(base: &Report, head: &Report) -> Differences {
         let settings = kind.differing_settings(old, new).into_iter();
         told.extend(settings.map(Difference::from));
     }
+    told.extend(slower(base, head));
     if base.tool.version != head.tool.version {
         let version = |report: &Report| format!("{} {}", report.tool.name, report.tool.version);
         told.push(Difference::Version {
@@ -355,6 +373,35 @@ pub fn differences(base: &Report, head: &Report) -> Differences {
         told,
         incomparable: incomparable(base, head),
     }
+}
+
+/// Whether the calls of the head take so much longer that neither a busy machine nor another day of a server explains it.
+/// The calls of other probes may take another time.
+fn slower(base: &Report, head: &Report) -> Option<Difference> {
+    /// Another machine is seldom as many times slower.
+    const TIMES: f64 = 3.0;
+    /// Fewer seconds more are the noise of a machine that starts a program.
+    const SECONDS: f64 = 0.5;
+    let probes = |report: &Report| -> Vec<&str> {
+        let known = report.probes.known().into_iter();
+        known.map(|(kind, _)| kind.name()).collect()
+    };
+    let mean = |report: &Report| {
+        let cost = &report.run.session.cost;
+        (cost.invocations > 0).then(|| cost.pipeline_seconds / cost.invocations as f64)
+    };
+    let (was, is) = mean(base).zip(mean(head))?;
+    let is_slower = is >= TIMES * was && is - was >= SECONDS && probes(base) == probes(head);
+    let millis = |seconds: f64| (1000.0 * seconds).ceil() as u64;
+    is_slower.then(|| Difference::Slower {
+        base_ms: millis(was),
+        head_ms: millis(is),
+    })
+}
+
+/// A time in seconds, with two decimals.
+fn seconds(millis: u64) -> String {
+    format!("{:.2} s", millis as f64 / 1000.0)
 }
 
 /// The sections of the probes that both sides have, in the order of the registry.

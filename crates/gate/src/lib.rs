@@ -6,6 +6,7 @@ pub mod align;
 pub mod answers;
 pub mod approval;
 mod approved;
+pub mod asides;
 mod assemble;
 pub mod broken;
 pub mod changes;

@@ -41,6 +41,8 @@ pub struct AnsweredItem<'a> {
     pub itself: Vec<Option<Answer>>,
     /// The other output fields of the first of these answers, such as a reason, as texts for people.
     pub beside: &'a [BTreeMap<String, String>],
+    /// What the pipeline said in each run, if the answers say how the item ended; none for a run that failed.
+    pub said: Vec<Option<Answer>>,
     /// The answers to the variants that should get the same answer as the item.
     pub own: Vec<AnsweredInput<'a>>,
     /// The answers to the variants in which evidence was exchanged.

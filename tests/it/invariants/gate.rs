@@ -240,3 +240,27 @@ fn parameters_that_are_edited_together_with_the_agent_hide_no_loss() {
         "{page}"
     );
 }
+
+#[test]
+fn an_agent_that_says_something_else_though_every_check_holds_leaves_something_to_do() {
+    let more = format!("{INVARIANTS}scoring: {{replicas: 3}}\n");
+    let (_remote, project) = repository(AGENT, 6, &more);
+    project.write(
+        "pipeline.sh",
+        &AGENT.replace("room ${room%.}", "go away, ${room%.}"),
+    );
+    commit(&project, "other words");
+    let (said, judgement) = gate(&project);
+    assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
+    let page = project.read("kelvin/gate.md");
+    insta::assert_snapshot!(lines_with(&page, &["### ", "**", "Look "]), @"
+    ### ✅ Kelvin: pass, 6 of 6 scenarios end as before with other words
+    **`s00` ends as before, but says *done: go away, 0* instead of *done: room 0* (and 5 more scenarios)**
+    Look whether what is said is still right, first in scenario `s00`: the gate compares which checks hold, and these are the same with either words.
+    ");
+    // Who says the same does the same.
+    project.write("pipeline.sh", &format!("{AGENT}# a comment\n"));
+    commit(&project, "a comment");
+    let (_, judgement) = gate(&project);
+    assert_eq!(judgement["answers"]["checks"].get("asides"), None);
+}

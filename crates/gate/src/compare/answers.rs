@@ -43,6 +43,8 @@ pub struct ItemAnswers {
     pub itself: (Vec<Option<Answer>>, Vec<Option<Answer>>),
     /// The other output fields of the first answers, as texts for people.
     pub beside: (FieldsBeside, FieldsBeside),
+    /// What the pipeline said in each run, if the answers say how the item ended.
+    pub said: (Vec<Option<Answer>>, Vec<Option<Answer>>),
     /// The answers to the variants of both sides that should get the same answer as the item, repeat by repeat.
     pub own: (Vec<Option<Answer>>, Vec<Option<Answer>>),
     /// The names of the variants that should get the same answer as the item, on the base and on the head.
@@ -221,6 +223,7 @@ fn item(
         is_unjudged: base.is_unjudged && head.is_unjudged,
         itself: (counted(&base.itself, once.0), counted(&head.itself, once.1)),
         beside: (base.beside.to_vec(), head.beside.to_vec()),
+        said: (counted(&base.said, once.0), counted(&head.said, once.1)),
         own: (
             run_after_run(shared.iter().map(|(before, _)| *before), once.0),
             run_after_run(shared.iter().map(|(_, after)| *after), once.1),

@@ -124,6 +124,12 @@ impl<'p> OwnAnswers<'p> {
             .collect()
     }
 
+    /// The items that usually get the answer of the base, in the order of their names.
+    pub fn unchanged(&self) -> impl Iterator<Item = &'p ItemAnswers> + '_ {
+        let answered = self.answered().filter(|(at, _)| !self.is_changed[*at]);
+        answered.map(|(_, item)| item)
+    }
+
     /// The answer that at least nine of ten items usually get on the head, if the base has at least three answers, and
     /// gives none of them to more than half of the items; or the answer of all of ten or more, if the base gives none to
     /// more than three quarters. Only items count whose answers no label, judge or check looks at: of the others it is

@@ -1,6 +1,7 @@
 //! The next step for a reader.
 
 use crate::Judgement;
+use crate::answers::ChangedAnswers;
 use crate::approval::{Approval, State};
 use crate::changes::CaseChange;
 use crate::differences::Difference;
@@ -358,6 +359,10 @@ fn fine(judgement: &Judgement) -> Phrase {
             "Look at why some {items} are answered in different ways from run to run{or}: on the base none is.",
         ));
     }
+    let mut asides = verdict.answers.values();
+    if let Some(advice) = asides.find_map(ChangedAnswers::advice_on_aside) {
+        return advice;
+    }
     if verdict.tells(ReasonCode::UncalibratedJudge) {
         return Phrase::text("Put the judge on trial once, with ")
             .setting("kelvin calibrate --report kelvin/report.json")
@@ -397,6 +402,9 @@ fn fine(judgement: &Judgement) -> Phrase {
             None if judgement.difference_codes.contains(&Difference::Command) => Phrase::text(
                 "This change calls the pipeline in another way: see that what is called is what you ship.",
             ),
+            None if judgement.difference_codes.iter().any(Difference::is_slower) => {
+                Phrase::text("Look at why a call takes so much longer than on the base.")
+            }
             // Below a warning these words would take it back.
             None if verdict.tells_against(ReasonCode::Alignment) => {
                 Phrase::text("Read what is said above: no gated metric dropped beyond its limit.")

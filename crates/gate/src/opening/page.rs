@@ -1,6 +1,7 @@
 //! The whole opening as one value, with the answers that became wrong and the figures of both sides.
 
 use super::{calm, gist, next, reason, word};
+use crate::answers::ChangedAnswers;
 use crate::judgement::{change, said, sense, value};
 use crate::verdict::{Consequence, MetricVerdict, ReasonCode, Word};
 use crate::{Judgement, answers};
@@ -57,8 +58,16 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
             changed.lead().or_else(gone)
         })
     };
+    let of_asides = || {
+        let asides = verdict.answers.values().filter(|_| is_told_by_answers);
+        let mut asides = asides.filter_map(ChangedAnswers::lead_of_aside);
+        asides.next().filter(|_| verdict.passed)
+    };
+    // Edited labels explain why another answer counts as wrong, so that no such answer comes before them.
+    let is_relabelled =
+        reason(judgement).is_some_and(|reason| reason.code == ReasonCode::Relabelled);
     // If the first sentence names an item, the next step names the same item.
-    let of_flips = answers::lead(&judgement.flips, verdict);
+    let of_flips = answers::lead(&judgement.flips, verdict).filter(|_| !is_relabelled);
     let mut cases = judgement.cases.iter();
     let worst = cases.find(|case| case.is_worse());
     let are_of_worst = worst
@@ -73,7 +82,8 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
         lead: match are_of_worst {
             true => of_flips.or_else(of_answers),
             false => of_answers().or(of_flips),
-        },
+        }
+        .or_else(of_asides),
         reasons,
         next: match &judgement.approval {
             Some(_) => next(judgement).and("."),

@@ -164,6 +164,7 @@ fn answered_otherwise(kind: &str, name: &str) -> ChangedAnswers {
         }],
         edited: Vec::new(),
         unscored: 0,
+        asides: Vec::new(),
         one_for_all: None,
     }
 }
