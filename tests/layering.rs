@@ -90,6 +90,7 @@ const KNOWS_A_PROBE: &[&str] = &[
     "src/cli/init/corpus.rs",
     "src/cli/init/decision.rs",
     "src/cli/init/governing.rs",
+    "src/cli/init/scores.rs",
     "src/cli/init/searches.rs",
     "src/cli/init/steps.rs",
     "src/cli/init/trial.rs",

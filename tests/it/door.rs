@@ -463,3 +463,109 @@ fn a_suite_of_pytest() {
     project.write("kelvin.yaml", &config.replace("python3 -m pytest", &own));
     green_and_red(&project, ("answers.json", &answers(5)), "tests");
 }
+
+/// An evaluator that scores six answers of a file, writes them into one that is named by the time, and ends with 1 as
+/// many do where an answer is wrong.
+const EVALS: &str = r#"
+out=${1:-results-$(date +%Y%m%d-%H%M%S).csv}
+echo "id,question,expected,output,correct,hallucination,latency_ms" > "$out"
+while IFS=, read -r id answer; do
+  [ "$answer" = right ] && ok=1 || ok=0
+  echo "$id,what is $id?,right,$answer,$ok,$((1 - ok)),12.5" >> "$out"
+done < answers.txt
+exit 1
+"#;
+
+fn answers(text: &str) -> String {
+    let lines = "abcdef".chars().map(|id| format!("{id},{text}\n"));
+    lines.collect()
+}
+
+#[test]
+fn an_evaluator_of_ones_own_and_the_file_that_it_writes() {
+    let (_remote, project) = fresh(&[("evals.sh", EVALS), ("answers.txt", &answers("right"))]);
+    let shown = answered(
+        &project,
+        &[
+            ("What does your pipeline do?", "5"),
+            ("Which command runs your evaluator?", ""),
+            ("Run the evaluator once, to see its output?", "y"),
+        ],
+    );
+    for told in [
+        "its results are in `results-*.csv`",
+        "taken for scores: `correct` (higher is better), `hallucination` (lower is better)",
+        "next: kelvin check",
+    ] {
+        assert!(shown.contains(told), "{told}: {shown}");
+    }
+    let config = project.read("kelvin.yaml");
+    insta::assert_snapshot!(lines_with(&config, &["    run:", "file:", "format:", "columns:", "metrics:"]), @r#"
+    run: sh evals.sh
+    file: "results-*.csv"
+    format: csv
+    columns: {case: id, input: [question], expected: [expected], answer: output}
+    metrics: {correct: {better: higher, range: [0, 1]}, hallucination: {better: lower, range: [0, 1]}}
+    "#);
+    assert!(project.read(".gitignore").contains("/results-*.csv\n"));
+    green_and_red(&project, ("answers.txt", &answers("wrong")), "correct");
+}
+
+#[test]
+fn what_starts_an_evaluator_is_offered_where_no_pipeline_is_found() {
+    let (_remote, project) = fresh(&[("evals.sh", EVALS), ("answers.txt", &answers("right"))]);
+    let said = project.kelvin(&["init", "--yes"]).expect(1);
+    let command = said
+        .stderr
+        .split('`')
+        .find(|part| part.starts_with("kelvin init"));
+    insta::assert_snapshot!(command.expect("it is named"), @"kelvin init --kind=scores '--run=sh evals.sh' --yes");
+    let init = |run: &str, code| {
+        let run = format!("--run={run}");
+        let said = project.kelvin(&["init", "--yes", "--force", "--kind=scores", &run]);
+        said.expect(code).stderr
+    };
+    // The same with the place of the file as an argument.
+    init("sh evals.sh {output}", 0);
+    let config = project.read("kelvin.yaml");
+    assert!(!config.contains("file:"), "{config}");
+    project.kelvin(&["check"]).expect(0);
+    // A mean that is printed, two files, and one that has no scores.
+    insta::assert_snapshot!(init("echo accuracy 0.9", 1), @"
+    error: the evaluator has written no file of results
+      help: let it write a row for each case into a file: CSV or JSON, with the name of the case and its scores; a mean that is printed says nothing of a case. If it takes the path as an argument, put `{output}` there; if it prints the rows, end the command with `> {output}`; if it writes further away, name the file with `--scores FILE`
+    ");
+    insta::assert_snapshot!(init("echo pytest says 3 passed", 1), @"
+    error: the evaluator has written no file of results
+      help: `-p kelvin_action.pytest` in the command hands over what pytest finds: docs/evaluators.md#pytest
+    ");
+    insta::assert_snapshot!(init("sh evals.sh a.csv; sh evals.sh b.csv", 1), @"
+    error: the evaluator has written 2 files that may have its results: `a.csv`, `b.csv`
+      help: name the right one with `--scores FILE`
+    ");
+    insta::assert_snapshot!(init("echo id,ms > c.csv; echo a,12 >> c.csv", 1), @"
+    error: `c.csv`: no column of it is taken for a case and its score; it has id, ms; let it have a row for each case, with the name of the case in a column `case` and each score in a column of its own, as 0 or 1 or a number between
+      help: docs/evaluators.md has the formats and the keys; `--scores FILE` names another file
+    ");
+    insta::assert_snapshot!(init("echo the key is missing >&2; exit 4", 2), @"
+    error: the evaluator failed: it ended with exit code 4
+    the key is missing
+    ");
+    let said = project
+        .kelvin(&["init", "--force", "--scores=nowhere.csv"])
+        .expect(1);
+    insta::assert_snapshot!(said.stderr, @"
+    error: `--scores`: there is no file `nowhere.csv`
+      help: run your evaluator once before, or give its command too, with `--run`
+    ");
+    // What was written before is read without a run.
+    project
+        .kelvin(&["init", "--force", "--scores=a.csv"])
+        .expect(0);
+    let config = project.read("kelvin.yaml");
+    assert!(
+        !config.contains("run:") && config.contains("file: a.csv"),
+        "{config}"
+    );
+    project.kelvin(&["check"]).expect(0);
+}

@@ -13,6 +13,23 @@ use super::several::{KnownIds, Naming, printed_list};
 use kelvin_run::config::diagnostic::Problem;
 use kelvin_run::config::yaml::{Content, Node};
 
+/// The words of the name of a field in lower case: `expected_code`, `expected-code` and `expectedCode` have the same.
+pub fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut after_small = false;
+    for sign in name.chars() {
+        if !sign.is_alphanumeric() || sign.is_uppercase() && after_small {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| sign.is_alphanumeric()) {
+            word.extend(sign.to_lowercase());
+        }
+        after_small = sign.is_lowercase() || sign.is_numeric();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 /// The format of the items in a file, by the extension of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowForm {

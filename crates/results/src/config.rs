@@ -53,7 +53,7 @@ pub struct SuiteSettings {
     #[schemars(length(min = 1))]
     pub run: Option<String>,
     /// The file that the evaluator writes, if `run` has no `{output}`, or that an earlier step of the job has written,
-    /// if there is no `run`. Its last part may have one `*`: then the one new file that fits is read.
+    /// if there is no `run`. It may have one `*`, which stands for no `/`: then the one new file that fits is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub file: Option<String>,
@@ -152,12 +152,15 @@ pub struct MetricKeys {
     pub range: Option<[f64; 2]>,
 }
 
+/// How many seconds a suite may take, if its configuration does not say it.
+pub const HOUR: u32 = 3_600;
+
 const fn a_tenth() -> f64 {
     0.1
 }
 
 const fn an_hour() -> u32 {
-    3_600
+    HOUR
 }
 
 /// The settings in their checked form.
@@ -295,8 +298,8 @@ impl Configure for ResultsKind {
     }
 }
 
-/// Whether a command loads the plugin for pytest.
-fn loads_the_plugin(command: &str) -> bool {
+/// Whether a command loads the plugin for pytest, which is told where to write.
+pub fn loads_the_plugin(command: &str) -> bool {
     let is_of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
     let mut found = command.match_indices(PLUGIN);
     found.any(|(at, name)| !command[at + name.len()..].starts_with(is_of_a_name))
@@ -341,11 +344,10 @@ fn of_commands(suite: &Node) -> Vec<Problem> {
         }
     }
     if let Some((file, at)) = file {
-        let (folder, last) = file.rsplit_once('/').unwrap_or(("", file));
-        if folder.contains('*') || last.matches('*').count() > 1 {
-            let what = "`file` may have one `*`, in its last part";
-            let help = "write e.g. `logs/*.eval`; where each run has a folder of its own, let `run` copy the file to \
-                        `{output}`, and leave `file` out";
+        if file.matches('*').count() > 1 {
+            let what = "`file` may have one `*`";
+            let help = "write e.g. `logs/*.eval` or `runs/*/results.json`; where more of it differs from run to run, let \
+                        `run` copy the file to `{output}`, and leave `file` out";
             found.push(Problem::new(at.clone(), what).help(help));
         }
     }

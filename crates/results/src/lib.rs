@@ -19,12 +19,13 @@ mod row;
 mod written;
 
 pub use change::{ResultsChange, SuiteChange};
-pub use config::{MetricKeys, Suite, SuiteSettings};
+pub use config::{HOUR, MetricKeys, Suite, SuiteSettings, loads_the_plugin};
 pub(crate) use flaky::FlakySince;
 pub use record::EarlyEnd;
 #[cfg(test)]
 pub(crate) use record::{MetricBasis, ResultSample, ResultsBasis};
 pub use row::{Columns, EmptyScore, MetricColumn, MetricKind, Results, Row, RowTexts};
+pub use written::last_written;
 
 /// Did a change make the results of the team's own evaluator worse?
 pub struct ResultsKind;

@@ -12,7 +12,7 @@ use super::gather::SuiteRun;
 use super::record::{
     ResultRecord, ResultSample, ResultsBasis, ResultsSection, SuiteBasis, id, nouns_of_tool, parts,
 };
-use super::written::state_of_file;
+use super::written::{starred, state_of_file};
 use super::{figures, plugin};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
@@ -90,10 +90,10 @@ impl Items for Suites<'_> {
     fn files(&self) -> Vec<PathBuf> {
         let suites = self.settings.suites.iter();
         let files = suites.filter_map(|suite| suite.keys.file.as_ref());
-        let files = files.filter_map(|file| match file.rsplit_once('/') {
-            Some((folder, last)) if last.contains('*') => Some(self.config.root.join(folder)),
-            None if file.contains('*') => None,
-            _ => Some(self.config.root.join(file)),
+        let files = files.filter_map(|file| match starred(file) {
+            Some(("", ..)) => None,
+            Some((folder, ..)) => Some(self.config.root.join(folder)),
+            None => Some(self.config.root.join(file)),
         });
         files.collect()
     }

@@ -36,12 +36,14 @@ pub(super) fn states(pattern: Option<&str>, root: &Path) -> BTreeMap<PathBuf, Fi
         let data = fs::metadata(&path).ok()?;
         Some((path, FileState::of(&data)))
     };
-    let last = pattern.rsplit_once('/').map_or(pattern, |(_, last)| last);
-    let Some((begin, end)) = last.split_once('*') else {
+    let Some((folder, name, rest)) = starred(pattern) else {
         return state(whole).into_iter().collect();
     };
-    let folder = whole.parent().unwrap_or(root);
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let (begin, end) = name.split_once('*').unwrap_or((name, ""));
+    let entries = fs::read_dir(root.join(folder))
+        .into_iter()
+        .flatten()
+        .flatten();
     let fits = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
         name.is_some_and(|name| {
@@ -49,7 +51,31 @@ pub(super) fn states(pattern: Option<&str>, root: &Path) -> BTreeMap<PathBuf, Fi
         })
     };
     let paths = entries.map(|entry| entry.path()).filter(fits);
+    let paths = paths.map(|path| match rest {
+        "" => path,
+        rest => path.join(rest),
+    });
     paths.filter_map(state).collect()
+}
+
+/// A pattern as the folder before the part with the `*`, that part, and what follows it; none without a `*`.
+pub(super) fn starred(pattern: &str) -> Option<(&str, &str, &str)> {
+    let (before, after) = pattern.split_once('*')?;
+    let begin = before.rfind('/').map_or(0, |slash| slash + 1);
+    let end = after.find('/').unwrap_or(after.len());
+    let rest = after[end..].trim_start_matches('/');
+    Some((
+        &pattern[..begin],
+        &pattern[begin..=before.len() + end],
+        rest,
+    ))
+}
+
+/// The file that was written last of those that match the `file` of a suite.
+pub fn last_written(pattern: &str, root: &Path) -> Option<PathBuf> {
+    let states = states(Some(pattern), root).into_iter();
+    let last = states.max_by_key(|(_, state)| state.time);
+    last.map(|(path, _)| path)
 }
 
 /// The state of the file that an earlier step has made, as a text that differs if the file does.
@@ -64,4 +90,40 @@ pub(super) fn state_of_file(pattern: Option<&str>, root: &Path) -> String {
         },
     );
     fields.digest().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_a_part_of_one_name_wherever_it_is() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for path in [
+            "runs/1/a.json",
+            "runs/2/a.json",
+            "runs/2/b.json",
+            "runs/note.txt",
+        ] {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, "").expect("written");
+        }
+        let found = |pattern: &str| {
+            let states = states(Some(pattern), folder.path()).into_keys();
+            let below = states.map(|path| {
+                path.strip_prefix(folder.path())
+                    .expect("below")
+                    .display()
+                    .to_string()
+            });
+            below.collect::<Vec<_>>()
+        };
+        assert_eq!(found("runs/*/a.json"), ["runs/1/a.json", "runs/2/a.json"]);
+        assert_eq!(found("runs/2/*.json"), ["runs/2/a.json", "runs/2/b.json"]);
+        assert_eq!(found("*/note.txt"), ["runs/note.txt"]);
+        assert_eq!(found("runs/2/b.json"), ["runs/2/b.json"]);
+        assert_eq!(found("nowhere/*/a.json"), Vec::<String>::new());
+        assert_eq!(starred("runs/r-*.d/a/b"), Some(("runs/", "r-*.d", "a/b")));
+    }
 }

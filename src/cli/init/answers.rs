@@ -6,7 +6,7 @@ use super::kind::{QUESTIONS, REFERENCES, is_text};
 use super::searches::{name, pick, unknown};
 use super::steps::Steps;
 use super::survey::{Survey, field};
-use super::trial;
+use super::trial::{self, OutputForm, Tried};
 use kelvin_base::exit::Misuse;
 use kelvin_grading::first_prompt;
 use kelvin_run::config::Config;
@@ -24,16 +24,15 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<B
     let run = |config: &Config| {
         let first = first_prompt(config)?;
         let asked = trial::TrialInput {
-            noun: "prompt",
-            name: first.id.into(),
+            tried: Tried::Input("prompt", first.id.into()),
             input: &first.prompt,
             program: first.program,
             reader: &*first.reader,
-            is_prose: true,
+            form: OutputForm::Prose,
         };
         trial::run(config, &asked)
     };
-    Ok(trial::settle(steps, ("prompt", &first.id), &run)?.left)
+    Ok(trial::settle(steps, &Tried::Input("prompt", first.id.into()), &run)?.left)
 }
 
 /// Determines the prompts and the names of their fields.

@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 
 use super::governing;
 use super::governing::unit_type;
-use super::kind::{CONVERSATIONS, are_turns, is_name, is_right_answer, labels, words};
+use super::kind::{CONVERSATIONS, are_turns, is_name, is_right_answer, labels};
 use super::steps::{Steps, settings};
 use super::survey::{DataFile, Survey, field};
 use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
 use kelvin_page::{counted, safe};
-use kelvin_probe::rows::{self, RowForm};
+use kelvin_probe::rows::{self, RowForm, words};
 
 /// The role of the field with the label.
 const EXPECTED: &str = "expected";
@@ -25,7 +25,7 @@ const IDS: [&str; 2] = ["case_id", "case"];
 
 /// Determines where the cases are, and reads them.
 pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<Corpus> {
-    if steps.said.cases.is_none() && !survey.has_cases && survey.data.is_empty() {
+    if steps.said.cases.is_none() && survey.cases.is_none() && survey.data.is_empty() {
         for (flag, path) in &survey.traces {
             let command = Again::kelvin("import").flag(flag, path);
             if let Some(command) = command.command() {
@@ -39,7 +39,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
     // A file that could not be read is not used again without a question.
     let mut is_refused = false;
     let certain = survey.certain(steps.ask.is_some());
-    let certain = certain.filter(|_| !survey.has_cases);
+    let certain = certain.filter(|_| survey.cases.is_none());
     loop {
         let named = steps.said.cases.take();
         let cases = match (named, steps.ask) {
@@ -54,11 +54,20 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
                 ))?;
                 path
             }
-            (None, None) => "cases".to_owned(),
+            (None, None) => match survey.cases.as_deref() {
+                Some(folder) if folder != "cases" => {
+                    let shown = safe::line(folder);
+                    steps.print(&format!(
+                        "the cases are the pages of `{shown}` (`--cases` names others)"
+                    ))?;
+                    folder.to_owned()
+                }
+                _ => "cases".to_owned(),
+            },
             (None, Some(ask)) => {
-                let default = match survey.data.first() {
-                    Some(file) if !survey.has_cases => file.path.clone(),
-                    _ => "cases".to_owned(),
+                let default = match (&survey.cases, survey.data.first()) {
+                    (None, Some(file)) => file.path.clone(),
+                    (folder, _) => folder.clone().unwrap_or_else(|| "cases".to_owned()),
                 };
                 let root = steps.target.root.clone();
                 let question = "Which folder or file holds the cases?";

@@ -22,8 +22,10 @@ pub(super) fn settle(steps: &mut Steps<'_>, look: Option<&Look>) -> anyhow::Resu
             && let Err(failure) = &look.outcome.result
             && !steps.said.decides_lists
         {
-            return Err(evidence::unusable_decision(&look.name, failure, &config)
-                .unwrap_or_else(|| look.failed()));
+            return Err(
+                evidence::unusable_decision(look.tried.name(), failure, &config)
+                    .unwrap_or_else(|| look.failed()),
+            );
         }
         return Ok(());
     }

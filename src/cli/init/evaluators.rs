@@ -59,6 +59,7 @@ pub(super) const fn may_be_all(request: &Request) -> bool {
         && request.check.is_none()
         && request.judge.is_none()
         && request.address.is_none()
+        && request.scores.is_none()
 }
 
 /// The evaluators below a folder, in a stable order.
@@ -145,6 +146,10 @@ pub(super) fn begin(file: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
+/// How often suites are run that do not repeat their cases themselves.
+pub(super) const THREE_RUNS: &str =
+    "\n# How often every suite is run: three runs tell noise from a drop.\nrepeats: 3\n";
+
 /// The text of `kelvin.yaml` that runs the evaluators.
 pub(super) fn configuration(found: &[Evaluator]) -> String {
     let mut text = format!(
@@ -210,7 +215,7 @@ pub(super) fn configuration(found: &[Evaluator]) -> String {
     let repeat_themselves = found.iter().any(|found| found.tool != Tool::Pytest);
     text.push_str(match repeat_themselves {
         true => "\n# How often every suite is run; those above repeat their cases themselves.\nrepeats: 1\n",
-        false => "\n# How often every suite is run: three runs tell noise from a drop.\nrepeats: 3\n",
+        false => THREE_RUNS,
     });
     text
 }

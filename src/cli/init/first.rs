@@ -1,6 +1,6 @@
 //! Makes the first report: after the files are written, the pipeline is measured on a few items, if the person agrees.
 
-use super::kind::PipelineKind::Decides;
+use super::kind::PipelineKind::{Decides, Scores};
 use super::steps::Steps;
 use crate::check::{self, CheckRequest};
 use crate::cli::ask;
@@ -22,7 +22,11 @@ pub(super) fn offer(
 ) -> anyhow::Result<Option<Vec<String>>> {
     // Somebody who did not want to run the pipeline once does not want to run it many times.
     let decides = steps.said.kind.is_none_or(|kind| kind == Decides);
-    let is_wanted = !decides || steps.said.probe == Some(true);
+    // An evaluator has just been run on all its cases.
+    let is_wanted = match steps.said.kind {
+        Some(Scores) => false,
+        _ => !decides || steps.said.probe == Some(true),
+    };
     let Some(ask) = steps.ask.filter(|_| is_wanted) else {
         return Ok(None);
     };

@@ -8,6 +8,7 @@ use super::steps::Steps;
 use super::survey::{Survey, field};
 use crate::cli::again::name_of;
 use crate::cli::ask;
+use kelvin_probe::rows::words;
 
 /// What a pipeline does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -20,9 +21,11 @@ pub(super) enum PipelineKind {
     Answers,
     /// It acts: what it leaves behind is checked.
     Acts,
+    /// It is scored already: an evaluator writes a file with the scores.
+    Scores,
 }
 
-use PipelineKind::{Acts, Answers, Decides, Searches};
+use PipelineKind::{Acts, Answers, Decides, Scores, Searches};
 
 impl PipelineKind {
     /// The kind as a choice in a question.
@@ -32,6 +35,7 @@ impl PipelineKind {
             Searches => "It searches: documents or passages for a question",
             Answers => "It answers in prose: a summary, a reply",
             Acts => "It acts: what an agent leaves behind is checked",
+            Scores => "It is scored already: a script of yours writes the scores into a file",
         }
     }
 
@@ -59,6 +63,8 @@ impl PipelineKind {
                 "run",
             ],
             Acts => &["run", "act", "agent", "solve", "handle"],
+            // An evaluator is a command.
+            Scores => &[],
         }
     }
 }
@@ -158,23 +164,6 @@ const NAME: usize = 60;
 
 /// The number of words from which an answer counts as prose.
 const PROSE: usize = 6;
-
-/// The words of the name of a field in lower case: `expected_code`, `expected-code` and `expectedCode` have the same.
-pub(super) fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut after_small = false;
-    for sign in name.chars() {
-        if !sign.is_alphanumeric() || sign.is_uppercase() && after_small {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| sign.is_alphanumeric()) {
-            word.extend(sign.to_lowercase());
-        }
-        after_small = sign.is_lowercase() || sign.is_numeric();
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
 
 /// What the name of a label says of the decision, as words: `code` of `expected_code`. None if it is not the name of a
 /// label with such a beginning or end.
@@ -294,7 +283,7 @@ pub(super) fn likely(said: &Request, survey: &Survey) -> (PipelineKind, bool) {
     let is_decided = said.decision_field.is_some()
         || !said.governing_types.is_empty()
         || said.cases.is_some() && named.is_none()
-        || said.cases.is_none() && survey.has_cases;
+        || said.cases.is_none() && survey.cases.is_some();
     let record = named.or_else(|| survey.data.first());
     let of_record = record.map_or(Decides, |file| of_record(&file.record));
     (if is_decided { Decides } else { of_record }, is_decided)

@@ -11,6 +11,7 @@ mod functions;
 mod governing;
 mod kind;
 mod request;
+mod scores;
 mod searches;
 mod steps;
 mod survey;
@@ -43,7 +44,8 @@ pub(super) struct InitArgs {
     #[arg(long, value_enum)]
     kind: Option<kind::PipelineKind>,
     /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`; a function in Python, as
-    /// `module:function`; or the address of a service, as `http://127.0.0.1:8000/ask`.
+    /// `module:function`; or the address of a service, as `http://127.0.0.1:8000/ask`. For an evaluator: the command
+    /// that runs it on all cases.
     #[arg(long, value_name = "COMMAND")]
     run: Option<String>,
     /// The folder of the cases, a glob, or a file with records: cases, questions, prompts or scenarios. Relative to the
@@ -68,6 +70,10 @@ pub(super) struct InitArgs {
     /// For answers in prose: the address of the server of that model.
     #[arg(long, value_name = "URL")]
     judge_url: Option<String>,
+    /// For an evaluator of your own: the file that it writes, with a `*` for what differs from run to run. Not needed
+    /// where `--run` has `{output}`.
+    #[arg(long, value_name = "FILE")]
+    scores: Option<String>,
     /// Runs the pipeline once on the first case or question, to find the names in its output or to check them.
     #[arg(long, overrides_with = "no_probe")]
     probe: bool,

@@ -1,9 +1,10 @@
 //! The answers of a person, first from the command line and then from the questions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::InitArgs;
 use super::kind::{PipelineKind, likely};
+use super::scores;
 use super::survey::Survey;
 use super::workflows::WorkflowTrigger;
 use crate::cli::again::Again;
@@ -37,6 +38,10 @@ pub(super) struct Request {
     /// The folder that is copied for each run of an agent, and the command that checks the result in the copy.
     pub(super) workspace: Option<String>,
     pub(super) check: Option<String>,
+    /// The file that an evaluator writes.
+    pub(super) scores: Option<String>,
+    /// How that file is read, as keys of a suite with their values. No flag sets them, since a trial finds them.
+    pub(super) results: Vec<(&'static str, String)>,
     /// The pages that change no answer. No flag sets them, since they are found in the project.
     pub(super) harmless: Vec<String>,
     /// Whether to run the pipeline once.
@@ -55,8 +60,10 @@ impl From<InitArgs> for Request {
         // Only an agent has a workspace and a check, and only answers in prose have a judge.
         let acts = args.workspace.is_some() || args.check.is_some();
         let answers = args.judge.is_some() || args.judge_url.is_some();
+        let scores = args.scores.is_some();
         let kind = args
             .kind
+            .or(scores.then_some(PipelineKind::Scores))
             .or(acts.then_some(PipelineKind::Acts))
             .or(answers.then_some(PipelineKind::Answers));
         Self {
@@ -70,6 +77,7 @@ impl From<InitArgs> for Request {
             check: args.check,
             judge: args.judge,
             address: args.judge_url,
+            scores: args.scores,
             probe: said(args.probe, args.no_probe),
             gitignore: said(args.gitignore, args.no_gitignore),
             workflow: said(args.workflow, args.no_workflow),
@@ -86,11 +94,15 @@ const COMMAND: &str = "--run 'python3 pipeline.py {input} {output}'";
 
 impl Request {
     /// Checks that no answer is missing if nobody can be asked and `--yes` is not given.
-    pub(super) fn complete(&self, survey: &Survey) -> Result<(), Misuse> {
+    pub(super) fn complete(&self, root: &Path, survey: &Survey) -> Result<(), Misuse> {
         let mut missing = Vec::new();
         let (kind, _) = likely(self, survey);
         let is_found = self.yes && survey.function(kind).is_some();
-        if self.run.is_none() && !is_found {
+        if kind == PipelineKind::Scores {
+            if self.run.is_none() && self.scores.is_none() {
+                missing.push("`--run 'python3 evals.py {output}'` or `--scores FILE`".to_owned());
+            }
+        } else if self.run.is_none() && !is_found {
             let functions = survey.functions(kind).into_iter().take(3);
             let functions: Vec<String> = functions
                 .map(|function| format!("`--run {function}`"))
@@ -115,10 +127,23 @@ impl Request {
             .filter(|_| self.run.is_none() && !is_found);
         let why = why.map_or_else(String::new, |why| format!("; {}", safe::line(&why)));
         let flags = missing.join(" and ");
-        let scores = match self.is_silent() {
-            true => "; scores that a script of yours writes need no pipeline: docs/evaluators.md",
-            false => "",
+        let command = scores::commands(root).into_iter().next();
+        let again = command.as_ref().and_then(|command| {
+            let again = Again::kelvin("init").config(&self.file);
+            let again = again.choice("--kind", Some(PipelineKind::Scores));
+            again.flag("--run", command).switch("--yes", true).command()
+        });
+        let scores = match (self.is_silent(), command.zip(again)) {
+            (false, _) => String::new(),
+            (true, Some((command, again))) => format!(
+                "; if `{command}` writes scores into a file, no pipeline is needed: `{again}`"
+            ),
+            (true, None) => {
+                "; scores that a script of yours writes into a file need no pipeline: `--kind scores --run COMMAND`"
+                    .to_owned()
+            }
         };
+        let scores = safe::line(&scores);
         let help = match self.yes {
             true => format!("add {flags}, with what fits your pipeline{why}{scores}"),
             false => format!(
@@ -139,6 +164,7 @@ impl Request {
             &self.check,
             &self.judge,
             &self.address,
+            &self.scores,
         ];
         let switches = [self.probe, self.gitignore, self.workflow];
         texts.iter().all(|text| text.is_none())
@@ -164,7 +190,8 @@ impl Request {
             .given("--workspace", self.workspace.as_ref())
             .given("--check", self.check.as_ref())
             .given("--judge", self.judge.as_ref())
-            .given("--judge-url", self.address.as_ref());
+            .given("--judge-url", self.address.as_ref())
+            .given("--scores", self.scores.as_ref());
         for (yes, no, said) in [
             ("--probe", "--no-probe", self.probe),
             ("--gitignore", "--no-gitignore", self.gitignore),

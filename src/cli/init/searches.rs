@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::kind::{DOCUMENTS, QUESTIONS, is_text, names_documents};
 use super::steps::Steps;
 use super::survey::{Survey, field};
-use super::trial;
+use super::trial::{self, OutputForm, Tried};
 use crate::cli::ask;
 use kelvin_base::exit::Misuse;
 use kelvin_page::safe;
@@ -26,16 +26,15 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<B
     let run = |config: &Config| {
         let first = first_question(config)?;
         let asked = trial::TrialInput {
-            noun: "query",
-            name: first.id.into(),
+            tried: Tried::Input("query", first.id.into()),
             input: &first.input,
             program: first.program,
             reader: &trial::WholeOutput,
-            is_prose: false,
+            form: OutputForm::Structure,
         };
         trial::run(config, &asked)
     };
-    let trial = trial::settle(steps, ("query", &first.id), &run)?;
+    let trial = trial::settle(steps, &Tried::Input("query", first.id.into()), &run)?;
     if let Some(output) = trial.look.and_then(|look| look.output) {
         output_fields(steps, &output, &first.expected)?;
     }

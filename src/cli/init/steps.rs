@@ -10,8 +10,8 @@ use super::kind::{self, PipelineKind};
 use super::request::Request;
 use super::survey::Survey;
 use super::{
-    acts, answers, corpus, decision, files, first, governing, searches, survey, template, trial,
-    workflows,
+    acts, answers, corpus, decision, files, first, governing, scores, searches, survey, template,
+    trial, workflows,
 };
 use crate::cli::again::Again;
 use crate::cli::ask::{self, Ask, Stopped};
@@ -47,7 +47,7 @@ pub(super) fn run(
     };
     let survey = Survey::of_folder(&target.root);
     if ask.is_none() && evaluators.is_empty() {
-        request.complete(&survey)?;
+        request.complete(&target.root, &survey)?;
     }
     let mut steps = Steps {
         registry,
@@ -104,14 +104,17 @@ impl Steps<'_> {
             return Ok(None);
         }
         let kind = kind::settle(self, survey)?;
-        self.command(kind, survey)?;
+        match kind {
+            PipelineKind::Scores => scores::command(self)?,
+            _ => self.command(kind, survey)?,
+        }
         let (mut left, mut seconds) = (BTreeSet::new(), None);
         match kind {
             PipelineKind::Decides => {
                 let corpus = corpus::settle(self, survey)?;
                 let first = corpus.cases.first().map_or("", |case| &*case.name);
                 let run = |config: &Config| trial::run_case(config, &corpus);
-                let trial = trial::settle(self, ("case", first), &run)?;
+                let trial = trial::settle(self, &trial::Tried::Input("case", first.into()), &run)?;
                 decision::settle(self, trial.look.as_ref())?;
                 let decided = trial
                     .look
@@ -125,6 +128,7 @@ impl Steps<'_> {
             PipelineKind::Searches => left = searches::settle(self, survey)?,
             PipelineKind::Answers => left = answers::settle(self, survey)?,
             PipelineKind::Acts => acts::settle(self, survey)?,
+            PipelineKind::Scores => left = scores::settle(self)?,
         }
         // A mistake in a file of questions is reported before the first file is written.
         let config = self.config()?;

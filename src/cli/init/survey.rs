@@ -1,7 +1,7 @@
 //! Examines the folder of a pipeline: Python functions that may be the pipeline, files with records, and pages that change
 //! no answer. No code is run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use super::evaluators;
 use super::functions::{self, Function, Layout};
-use super::kind::{PipelineKind, words};
+use super::kind::PipelineKind;
 use crate::baseline;
-use kelvin_probe::rows;
 use kelvin_probe::rows::RowForm;
+use kelvin_probe::rows::{self, words};
 use kelvin_run::config::NamedPaths;
 use kelvin_system::git::Repository;
 
@@ -49,8 +49,8 @@ pub(super) struct Survey {
     ignored: Vec<DataFile>,
     /// The files with recorded traces: the flag with which `kelvin import` reads each, and its path.
     pub(super) traces: Vec<(&'static str, String)>,
-    /// Whether there is a folder `cases` with Markdown files.
-    pub(super) has_cases: bool,
+    /// The folder with Markdown cases: `cases` or, without files of records, the only folder whose files share headings.
+    pub(super) cases: Option<String>,
 }
 
 /// A file with records.
@@ -70,15 +70,18 @@ impl Survey {
         files.sort();
         let (ignored, layout) = (Ignored::of(root), Layout::of(root, &files));
         let mut survey = Self::default();
-        for file in files {
+        let mut pages: BTreeMap<&str, Vec<BTreeSet<String>>> = BTreeMap::new();
+        for file in &files {
             let Some(below) = file.strip_prefix(root).ok().and_then(Path::to_str) else {
                 continue;
             };
-            let name = below.rsplit('/').next().unwrap_or(below);
+            let (folder, name) = below.rsplit_once('/').unwrap_or(("", below));
             if below.starts_with("cases/") && name.ends_with(".md") {
-                survey.has_cases = true;
+                survey.cases = Some("cases".to_owned());
+            } else if name.ends_with(".md") && !folder.is_empty() {
+                pages.entry(folder).or_default().push(headings(file));
             } else if name.ends_with(".py") {
-                for found in functions::of_file(&file, layout.module_path(below)) {
+                for found in functions::of_file(file, layout.module_path(below)) {
                     if found.converses {
                         survey.conversing.insert(found.address.clone());
                     }
@@ -88,18 +91,18 @@ impl Survey {
                     }
                 }
             } else if !OTHERS.contains(&name) && !below.starts_with("cases/") {
-                let is_small = fs::metadata(&file).is_ok_and(|data| data.len() <= MOST_BYTES);
-                let Some(form) = RowForm::of_file(&file).filter(|_| is_small) else {
+                let is_small = fs::metadata(file).is_ok_and(|data| data.len() <= MOST_BYTES);
+                let Some(form) = RowForm::of_file(file).filter(|_| is_small) else {
                     continue;
                 };
-                let Ok(text) = fs::read_to_string(&file) else {
+                let Ok(text) = fs::read_to_string(file) else {
                     continue;
                 };
                 let record = rows::first(&text, form);
                 match (flag_of_traces(&text, record.as_ref()), record) {
                     (Some(flag), _) => survey.traces.push((flag, below.to_owned())),
                     (None, Some(record)) => {
-                        let files = match ignored.has(&file) {
+                        let files = match ignored.has(file) {
                             true => &mut survey.ignored,
                             false => &mut survey.data,
                         };
@@ -111,6 +114,13 @@ impl Survey {
             }
         }
         survey.data.sort_by_key(|file| likelihood(&file.path));
+        if survey.cases.is_none() && survey.data.is_empty() {
+            let mut alike = pages
+                .iter()
+                .filter(|(folder, pages)| are_cases(folder, pages));
+            let only = alike.next().filter(|_| alike.next().is_none());
+            survey.cases = only.map(|(folder, _)| (*folder).to_owned());
+        }
         survey
     }
 
@@ -217,6 +227,37 @@ impl Survey {
         let mut known = self.data.iter().chain(&self.ignored);
         known.find(|file| file.path == bare)
     }
+}
+
+/// Names of folders with pages about a project.
+const DOCUMENTS: [&str; 8] = [
+    "doc",
+    "docs",
+    "wiki",
+    "site",
+    "adr",
+    "notes",
+    "blog",
+    "templates",
+];
+
+/// The headings of the second level in a page.
+fn headings(file: &Path) -> BTreeSet<String> {
+    let text = evaluators::begin(file).unwrap_or_default();
+    let headings = text.lines().filter_map(|line| line.strip_prefix("## "));
+    headings
+        .map(|heading| heading.trim().to_lowercase())
+        .collect()
+}
+
+/// Whether the pages of a folder are built alike, as cases are: each has headings, and they share one.
+fn are_cases(folder: &str, pages: &[BTreeSet<String>]) -> bool {
+    let is_about = folder.split('/').any(|name| DOCUMENTS.contains(&name));
+    let Some((first, rest)) = pages.split_first() else {
+        return false;
+    };
+    let is_shared = |heading: &String| rest.iter().all(|page| page.contains(heading));
+    !is_about && !rest.is_empty() && first.iter().any(is_shared)
 }
 
 /// How early a file is offered: first one whose name is that of a golden set, then one in such a folder.

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use super::evaluators::THREE_RUNS;
 use super::kind::PipelineKind;
 use super::request::Request;
+use super::scores::{OUTPUT, is_told_where};
 use super::survey::is_identifier;
 use kelvin_probe::rows::RowForm;
 use kelvin_run::config::quote;
@@ -34,6 +36,11 @@ pub(super) fn configuration(said: &Request) -> String {
         PipelineKind::Acts => (
             "What `kelvin check` lets the agent do, and what has to hold afterwards.",
             acts(said),
+            String::new(),
+        ),
+        PipelineKind::Scores => (
+            "The evaluator that `kelvin check` runs, and how what it writes is read: see docs/evaluators.md.",
+            scores(said),
             String::new(),
         ),
     };
@@ -243,6 +250,37 @@ fn acts(said: &Request) -> String {
         quoted(&format!("`{check}` passes afterwards")),
         quoted(check),
     )
+}
+
+fn scores(said: &Request) -> String {
+    let mut text = "results:\n\x20 - name: scores\n".to_owned();
+    if let Some(run) = &said.run {
+        let about = match run.contains(OUTPUT) {
+            true => "# Runs all cases once; {output} is the file that it writes.",
+            false => "# Runs all cases once.",
+        };
+        text += &format!("    {about}\n    run: {}\n", quote(run));
+    }
+    if said.run.as_deref().is_none_or(|run| !is_told_where(run)) {
+        let about = match said.run {
+            Some(_) => "# The file that it writes.",
+            None => "# What an earlier step has written.",
+        };
+        text += &format!(
+            "    {about}\n    file: {}\n",
+            or(said.scores.as_ref(), "scores.csv")
+        );
+    }
+    for (key, value) in &said.results {
+        if *key == "metrics" {
+            text += "    # The scores. `better: lower` is one of which less is better; one that you leave out is not read.\n";
+        }
+        text += &format!("    {key}: {value}\n");
+    }
+    match said.run {
+        Some(_) => text + THREE_RUNS,
+        None => text,
+    }
 }
 
 /// A value in a form that is valid between braces.

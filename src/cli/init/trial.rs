@@ -1,10 +1,11 @@
-//! The trial: runs the pipeline once on the first case, and shows the result.
+//! The trial: runs the pipeline once on the first case, or the evaluator once, and shows the result.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use serde_json::Value;
@@ -39,17 +40,59 @@ pub(super) struct Trial {
     pub(super) left: BTreeSet<String>,
 }
 
+/// What is tried.
+#[derive(Clone, Debug)]
+pub(super) enum Tried {
+    /// The pipeline, on one input: what such an input is called, and its name.
+    Input(&'static str, Arc<str>),
+    /// The evaluator, on all of its cases.
+    Evaluator,
+}
+
+impl Tried {
+    /// The program, as the words before "failed" or "once".
+    const fn program(&self) -> &'static str {
+        match self {
+            Self::Input(..) => "pipeline",
+            Self::Evaluator => "evaluator",
+        }
+    }
+
+    /// The name of the input; empty for an evaluator.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Input(_, name) => name,
+            Self::Evaluator => "",
+        }
+    }
+
+    /// The input after a word such as "on"; empty for an evaluator.
+    fn input(&self, on: &str) -> String {
+        match self {
+            Self::Input(noun, name) => format!("{on}{noun} `{}`", safe::line(name)),
+            Self::Evaluator => String::new(),
+        }
+    }
+}
+
+/// What an output may be, so that it can be examined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OutputForm {
+    /// An object or a list.
+    Structure,
+    /// An object, a list or a text.
+    Prose,
+    /// A file of results, whatever code the evaluator ended with.
+    Results,
+}
+
 /// What the pipeline is asked in the trial.
 pub(super) struct TrialInput<'a> {
-    /// What an input of this pipeline is called.
-    pub(super) noun: &'static str,
-    /// The name of the input.
-    pub(super) name: Arc<str>,
+    pub(super) tried: Tried,
     pub(super) input: &'a str,
     pub(super) program: Program<'a>,
     pub(super) reader: &'a dyn Reader,
-    /// Whether the output may be a text; otherwise only an object or a list can be examined.
-    pub(super) is_prose: bool,
+    pub(super) form: OutputForm,
 }
 
 /// Reads the whole output, whatever is in it.
@@ -65,20 +108,20 @@ impl Reader for WholeOutput {
     }
 }
 
-/// Runs the pipeline once on the first input, if the person agrees. `first` is what an input is called, and the name of
-/// the first one.
+/// Runs the pipeline once on the first input, or the evaluator once, if the person agrees.
 pub(super) fn settle(
     steps: &mut Steps<'_>,
-    first: (&str, &str),
+    tried: &Tried,
     run: &dyn Fn(&Config) -> anyhow::Result<Look>,
 ) -> anyhow::Result<Trial> {
     let mut trial = Trial::default();
-    let first = format!("{} `{}`", first.0, safe::line(first.1));
+    let (program, first) = (tried.program(), tried.input(" on "));
     let wanted = match (steps.said.probe, steps.ask) {
         (Some(said), _) => said,
         (None, _) if steps.said.decision_field.is_some() => false,
         (None, Some(ask)) => {
-            let question = format!("Run the pipeline once, on {first}, to see its output?");
+            let first = tried.input(", on ");
+            let question = format!("Run the {program} once{first}, to see its output?");
             let wanted = ask::yes(ask, &question, true)?;
             steps.said.probe = Some(wanted);
             wanted
@@ -91,9 +134,13 @@ pub(super) fn settle(
     let mut is_first = true;
     loop {
         let config = steps.config()?;
-        let timeout = config.limits.timeout.as_secs();
+        let timeout = match tried {
+            Tried::Input(..) => config.limits.timeout,
+            Tried::Evaluator => EVALUATOR,
+        };
         steps.print(&format!(
-            "running the pipeline on {first}, for at most {timeout} s"
+            "running the {program}{first}, for at most {} s",
+            timeout.as_secs()
         ))?;
         let look = run(&config)?;
         let mended = mended(&look, &steps.said.run);
@@ -180,21 +227,25 @@ fn mended(look: &Look, run: &Option<String>) -> Option<String> {
     is_plain.then(|| format!("{} > {OUTPUT}", rest.join(" ")))
 }
 
+/// How long an evaluator may take, as in a check.
+pub(super) const EVALUATOR: Duration = Duration::from_secs(kelvin_results::HOUR as u64);
+
 /// How many lines are shown of an output, and of the text that the pipeline printed.
 const LINES: usize = 40;
+
+/// How many lines are shown of the results of an evaluator.
+const BEGIN: usize = 3;
 
 /// How many columns of a long line are shown.
 const COLUMNS: usize = 160;
 
-/// The result of the pipeline for the first input.
+/// The result of the pipeline for the first input, or of the evaluator.
 pub(super) struct Look {
-    /// What an input of this pipeline is called.
-    noun: &'static str,
-    /// The name of the input.
-    pub(super) name: Arc<str>,
+    pub(super) tried: Tried,
     /// The outcome of the call, with the decision field of the configuration.
     pub(super) outcome: Outcome,
-    /// What the pipeline wrote, if it is an object or a list, or a text where an answer in prose is asked for.
+    /// What the pipeline wrote, if it is an object or a list, or a text where an answer in prose or results are asked
+    /// for.
     pub(super) output: Option<Value>,
     /// The files that the pipeline left in the repository, as lines for the `.gitignore` at its top.
     pub(super) left: BTreeSet<String>,
@@ -217,12 +268,11 @@ pub(super) fn run_case(config: &Config, corpus: &Corpus) -> anyhow::Result<Look>
     let evidence = steps::settings(config);
     let scorer = judge::chosen_scorer(&evidence.scorer);
     let asked = TrialInput {
-        noun: "case",
-        name: Arc::clone(&case.name),
+        tried: Tried::Input("case", Arc::clone(&case.name)),
         input: case.input(),
         program: evidence.program(),
         reader: &DecisionReader::new(evidence, &*scorer),
-        is_prose: false,
+        form: OutputForm::Structure,
     };
     let expected = case.expected.clone();
     let look = run(config, &asked)?;
@@ -253,8 +303,12 @@ pub(super) fn run(config: &Config, asked: &TrialInput<'_>) -> anyhow::Result<Loo
         watch.learns(true);
     }
     let runner = Runner::open(|site| asked.program.target.open(site), settings)?;
+    let case = match &asked.tried {
+        Tried::Input(_, name) => Arc::clone(name),
+        Tried::Evaluator => "evaluator".into(),
+    };
     let task = Task {
-        case: Arc::clone(&asked.name),
+        case,
         variant: None,
         repeat: 1,
     };
@@ -266,23 +320,31 @@ pub(super) fn run(config: &Config, asked: &TrialInput<'_>) -> anyhow::Result<Loo
         return Err(Stopped.into());
     };
     let left = watch.as_ref().map(Watch::left).unwrap_or_default();
-    // The output of a failed call is not an answer.
+    // The output of a failed call is not an answer; but many evaluators end with 1 if a case fails.
+    let is_evaluator = asked.form == OutputForm::Results;
     let ended_well = outcome.result.as_ref().err().is_none_or(|failure| {
         matches!(
             failure.kind,
             FailureKind::DecisionMissing | FailureKind::DecisionRefused
-        )
+        ) || is_evaluator && matches!(failure.kind, FailureKind::Exit(_))
     });
-    let output = find(&out, "output.json")
-        .filter(|_| ended_well)
-        .and_then(|text| structure(&text));
-    let answer = outcome.result.as_ref().ok().filter(|_| asked.is_prose);
-    let output = output.or_else(|| answer.cloned());
+    let written = find(&out, "output.json").filter(|_| ended_well);
+    let output = match asked.form {
+        OutputForm::Results => {
+            written.map(|text| Value::from(String::from_utf8_lossy(&text).into_owned()))
+        }
+        OutputForm::Structure => written.and_then(|text| structure(&text)),
+        OutputForm::Prose => {
+            let answer = outcome.result.as_ref().ok();
+            written
+                .and_then(|text| structure(&text))
+                .or_else(|| answer.cloned())
+        }
+    };
     let call = folder_of(&out, &task.case, None, task.repeat);
     let names_its_input = output.is_some() && check::echo::is_in(&call);
     Ok(Look {
-        noun: asked.noun,
-        name: task.case,
+        tried: asked.tried.clone(),
         outcome,
         output,
         left,
@@ -333,12 +395,24 @@ impl Look {
             None if self.output.is_some() => String::new(),
             None => "no exit code, ".to_owned(),
         };
-        let (noun, name) = (self.noun, safe::line(&self.name));
+        let what = match &self.tried {
+            tried @ Tried::Input(..) => tried.input(""),
+            Tried::Evaluator => "evaluator".to_owned(),
+        };
         let seconds = self.outcome.seconds;
-        let mut lines = vec![format!("{noun} `{name}`: {exit}{seconds:.1} s")];
+        let mut lines = vec![format!("{what}: {exit}{seconds:.1} s")];
         if let Some(output) = &self.output {
-            // A JSON value can always be written as JSON.
-            let text = serde_json::to_string_pretty(output).unwrap_or_default();
+            let text = match (&self.tried, output.as_str()) {
+                (Tried::Evaluator, Some(text)) => {
+                    let mut begin: Vec<&str> = text.lines().take(BEGIN + 1).collect();
+                    let has_more = begin.len() > BEGIN;
+                    begin.truncate(BEGIN);
+                    begin.extend(has_more.then_some("..."));
+                    begin.join("\n")
+                }
+                // A JSON value can always be written as JSON.
+                _ => serde_json::to_string_pretty(output).unwrap_or_default(),
+            };
             lines.push("it wrote:".to_owned());
             lines.extend(part(&text, End::Tail));
             return lines;
@@ -360,6 +434,19 @@ impl Look {
         lines
     }
 
+    /// Whether the program was not stopped: it may have left a file that this call does not read.
+    pub(super) fn ended_by_itself(&self) -> bool {
+        let failure = self.outcome.result.as_ref().err();
+        let is_silent = failure.is_none_or(|failure| failure.kind == FailureKind::OutputMissing);
+        is_silent || self.exited_with_an_error()
+    }
+
+    /// Whether the program ended with an exit code other than 0.
+    pub(super) fn exited_with_an_error(&self) -> bool {
+        let failure = self.outcome.result.as_ref().err();
+        failure.is_some_and(|failure| matches!(failure.kind, FailureKind::Exit(_)))
+    }
+
     /// Whether the pipeline printed the object that it should have written to the file.
     pub(super) fn printed_its_output(&self) -> bool {
         let Err(failure) = &self.outcome.result else {
@@ -375,24 +462,22 @@ impl Look {
     /// Why there is no output to examine, as an error.
     pub(super) fn failed(&self) -> anyhow::Error {
         match &self.outcome.result {
-            Err(failure) => failed((self.noun, &self.name), failure),
-            Ok(_) => anyhow::anyhow!(
-                "the output for {} `{}` could not be read",
-                self.noun,
-                self.name
-            ),
+            Err(failure) => failed(&self.tried, failure),
+            Ok(_) => anyhow::anyhow!("the output{} could not be read", self.tried.input(" for ")),
         }
     }
 }
 
 /// Why there is no answer, with the last lines that the pipeline printed.
-pub(super) fn failed((noun, name): (&str, &str), failure: &Failure) -> anyhow::Error {
+pub(super) fn failed(tried: &Tried, failure: &Failure) -> anyhow::Error {
     let printed = match failure.stderr.trim() {
         "" => String::new(),
         text => format!("\n{text}"),
     };
     anyhow::anyhow!(
-        "the pipeline failed on {noun} `{name}`: {}{printed}",
+        "the {} failed{}: {}{printed}",
+        tried.program(),
+        tried.input(" on "),
         failure.message
     )
 }

@@ -326,7 +326,7 @@ fn the_lines_that_are_proposed_for_a_table_of_ones_own_read_it() {
     let (proposed, formats) = named.split_once(" would read it").expect("it is proposed");
     insta::assert_snapshot!(proposed, @"The first failure, qa, the suite: `out.json`: its format is not plain; `format: jsonl`, `columns: {case: id, answer: got}` and `metrics: {correct: {better: higher, range: [0, 1]}}`");
     let before = formats.split("csv").next();
-    insta::assert_snapshot!(before.unwrap_or(formats), @", if a higher score is better; else name it with `format:`, one of ");
+    insta::assert_snapshot!(before.unwrap_or(formats), @", if each `better` is right; else name it with `format:`, one of ");
     // What stands between two marks is a line to paste.
     let lines = proposed
         .split('`')

@@ -17,6 +17,7 @@ mod pydantic_evals;
 mod record;
 mod table;
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::path::Path;
 
@@ -24,6 +25,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Columns, Results};
+use kelvin_page::listed;
+pub use proposal::{Proposal, ProposedMetric};
 
 /// A format of a file of results.
 #[derive(
@@ -160,10 +163,12 @@ pub fn read(path: &Path, format: Option<Format>, columns: &Columns) -> Result<Re
         // A missing file has no format either, but the error should say that it is missing.
         json::open(path)?;
         if let Ok((format, rows)) = table::records(path)
-            && let Some(lines) = proposal::of_rows(&rows)
+            && let Some(proposal) = proposal::of_rows(format, &rows)
         {
             help = format!(
-                "`format: {format}`, {lines} would read it, if a higher score is better; else {help}"
+                "`format: {}`, {} would read it, if each `better` is right; else {help}",
+                format.as_str(),
+                proposal.lines()
             );
         }
         return Err(ReadError::new(path, "", "its format is not plain", &help));
@@ -185,6 +190,34 @@ pub fn read(path: &Path, format: Option<Format>, columns: &Columns) -> Result<Re
         Format::Langfuse => table::either(path, &presets::LANGFUSE, columns),
         Format::Phoenix => table::either(path, &presets::PHOENIX, columns),
     }
+}
+
+/// Proposes how a file can be read.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read, and if it is a table without a column that could be the case or a score.
+pub fn proposed(file: &Path) -> Result<Proposal, ReadError> {
+    let found = Format::found_in(file);
+    if let Some(format) = found.filter(|format| !matches!(format, Format::Csv | Format::Jsonl)) {
+        read(file, Some(format), &Columns::default())?;
+        return Ok(Proposal::of_format(format));
+    }
+    let (format, rows) = table::records(file)?;
+    proposal::of_rows(format, &rows).ok_or_else(|| {
+        let names: BTreeSet<String> = rows.iter().flat_map(proposal::columns).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let found = match names.as_slice() {
+            [] => "it has no rows".to_owned(),
+            names => format!(
+                "no column of it is taken for a case and its score; it has {}",
+                listed(names)
+            ),
+        };
+        let help = "let it have a row for each case, with the name of the case in a column `case` and each score in a \
+                    column of its own, as 0 or 1 or a number between";
+        ReadError::new(file, "", found, help)
+    })
 }
 
 /// The beginning of a text, at most this many bytes, on one line.

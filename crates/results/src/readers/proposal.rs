@@ -1,11 +1,14 @@
-//! Proposes the lines of a suite that would read a table, by the names and the values of its columns. A person decides
-//! whether they are right, because a file does not say whether a higher score is better.
+//! Proposes the lines of a suite that would read a file, by the names and the values of its columns. A person decides
+//! whether they are right, because a table does not say whether a higher score is better.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::Format;
 use super::record::{Cell, Record, Score};
+use kelvin_probe::rows::words;
+use kelvin_record::Direction;
 
 /// Names for the case of a row, the likeliest first.
 const CASES: [&str; 9] = [
@@ -29,7 +32,7 @@ const EXPECTED: [&str; 7] = [
     "reference",
     "ground_truth",
 ];
-const ANSWERS: [&str; 8] = [
+const ANSWERS: [&str; 11] = [
     "answer",
     "output",
     "response",
@@ -38,6 +41,10 @@ const ANSWERS: [&str; 8] = [
     "actual",
     "got",
     "result",
+    // Where the answer is a field of an object.
+    "output.text",
+    "output.answer",
+    "response.content",
 ];
 
 /// Words in the names of columns whose numbers are no score of an answer.
@@ -60,43 +67,139 @@ const NO_SCORES: [&str; 16] = [
     "version",
 ];
 
+/// Words in the names of columns of which a lower number is better.
+const LOWER: [&str; 12] = [
+    "error",
+    "errors",
+    "wer",
+    "cer",
+    "distance",
+    "loss",
+    "perplexity",
+    "toxicity",
+    "bias",
+    "hallucination",
+    "hallucinated",
+    "violation",
+];
+
+/// Words in the names of columns whose numbers are grades, also where they are higher than 1.
+const GRADES: [&str; 5] = ["score", "rating", "grade", "quality", "points"];
+/// The usual highest grades.
+const HIGHEST: [u32; 3] = [5, 10, 100];
+
+/// The lines of a suite that would read a file.
+#[derive(Debug)]
+pub struct Proposal {
+    /// The format of the file.
+    pub format: Format,
+    /// Which column of a table is what, as a mapping on one line; none for a format that says it.
+    columns: Option<String>,
+    /// The scores in a table.
+    pub metrics: Vec<ProposedMetric>,
+}
+
+/// A column of a table that is taken for a score.
+#[derive(Debug)]
+pub struct ProposedMetric {
+    /// The name of the metric: the last part of the name of the column.
+    pub name: String,
+    /// The direction that the name of the column suggests.
+    pub better: Direction,
+    column: String,
+    highest: u32,
+}
+
 /// The lines for a table: which column is what, and which columns are scores. None if no column can be the case, or none
 /// a score.
-pub(super) fn of_rows(rows: &[Record]) -> Option<String> {
+pub(super) fn of_rows(format: Format, rows: &[Record]) -> Option<Proposal> {
     let names: BTreeSet<String> = rows.iter().flat_map(columns).collect();
-    let plain = |name: &&str| rows.iter().all(|row| row.text(name).is_some());
-    let first = |known: &[&'static str]| known.iter().copied().find(|name| names.contains(*name));
-    let case = CASES.into_iter().find(plain);
-    let input = INPUTS.into_iter().find(plain);
-    let expected = first(&EXPECTED);
-    let answer = first(&ANSWERS);
-    let used = [case, input, expected, answer];
-    let scores: Vec<&String> = names
+    // The first known name that a fitting column has, in the spelling of the file.
+    let first = |known: &[&str], fits: &dyn Fn(&&String) -> bool| {
+        let column = |known: &&str| {
+            let mut named = names.iter().filter(|name| words(name) == words(known));
+            named.find(fits)
+        };
+        known.iter().find_map(column).map(String::as_str)
+    };
+    let plain = |name: &&String| rows.iter().all(|row| row.text(name).is_some());
+    let case = first(&CASES, &plain);
+    let input = first(&INPUTS, &plain);
+    let expected = first(&EXPECTED, &|_| true);
+    let answer = first(&ANSWERS, &|_| true);
+    let error = first(&["error"], &|name| !is_score(name, rows));
+    let used = [case, input, expected, answer, error];
+    let metrics: Vec<ProposedMetric> = names
         .iter()
-        .filter(|name| !used.contains(&Some(name.as_str())) && is_score(name, rows))
+        .filter(|name| !used.contains(&Some(name.as_str())))
+        .filter_map(|name| metric(name, rows))
         .collect();
-    if scores.is_empty() {
-        return None;
-    }
-    case.or(input)?;
+    case.or(input).filter(|_| !metrics.is_empty())?;
     let parts = [
         case.map(|name| format!("case: {name}")),
         input.map(|name| format!("input: [{name}]")),
         expected.map(|name| format!("expected: [{name}]")),
         answer.map(|name| format!("answer: {name}")),
+        error.map(|name| format!("error: {name}")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let metrics: Vec<String> = scores.iter().map(|column| metric(column)).collect();
-    Some(format!(
-        "`columns: {{{}}}` and `metrics: {{{}}}`",
-        parts.join(", "),
-        metrics.join(", ")
-    ))
+    Some(Proposal {
+        format,
+        columns: Some(format!("{{{}}}", parts.join(", "))),
+        metrics,
+    })
+}
+
+impl Proposal {
+    /// The proposal for a format that says itself what its fields are.
+    pub(super) const fn of_format(format: Format) -> Self {
+        Self {
+            format,
+            columns: None,
+            metrics: Vec::new(),
+        }
+    }
+
+    /// The keys of a suite with their values: the format and, for a table, its columns and its metrics.
+    pub fn keys(&self) -> Vec<(&'static str, String)> {
+        let mut keys = vec![("format", self.format.as_str().to_owned())];
+        if let Some(columns) = &self.columns {
+            let metrics: Vec<String> = self.metrics.iter().map(ProposedMetric::written).collect();
+            keys.push(("columns", columns.clone()));
+            keys.push(("metrics", format!("{{{}}}", metrics.join(", "))));
+        }
+        keys
+    }
+
+    /// The keys but the format in a clause: each stands between marks, to be pasted.
+    pub(super) fn lines(&self) -> String {
+        let keys = self.keys();
+        let lines: Vec<String> = keys[1..]
+            .iter()
+            .map(|(key, value)| format!("`{key}: {value}`"))
+            .collect();
+        lines.join(" and ")
+    }
+}
+
+impl ProposedMetric {
+    fn written(&self) -> String {
+        let (name, column) = (&self.name, &self.column);
+        let better = match self.better {
+            Direction::Higher => "higher",
+            Direction::Lower => "lower",
+        };
+        let kind = format!("better: {better}, range: [0, {}]", self.highest);
+        match name == column {
+            true => format!("{name}: {{{kind}}}"),
+            false => format!("{name}: {{column: {column}, {kind}}}"),
+        }
+    }
 }
 
 /// The columns of a row, with those one level within an object as `scores.correct`. A name that would need quotes is left
 /// out.
-fn columns(row: &Record) -> Vec<String> {
+pub(super) fn columns(row: &Record) -> Vec<String> {
     let mut names = Vec::new();
     for (name, cell) in &row.cells {
         match cell {
@@ -118,23 +221,46 @@ fn columns(row: &Record) -> Vec<String> {
 
 /// Whether a column has nothing but numbers from 0 to 1, yes or no, and empty cells.
 fn is_score(name: &str, rows: &[Record]) -> bool {
-    let mut words = name.split(['_', '-', '.']);
-    if words.any(|word| NO_SCORES.contains(&word.to_ascii_lowercase().as_str())) {
-        return false;
-    }
-    let scores = || rows.iter().map(|row| row.score(name));
-    let fits = |score: Score| match score {
-        Score::Number(number) => (0.0..=1.0).contains(&number),
-        Score::Flag(_) | Score::Empty => true,
-        Score::Text => false,
-    };
-    scores().all(fits) && scores().any(|score| score != Score::Empty)
+    highest(name, rows).is_some_and(|highest| highest <= 1.0)
 }
 
-fn metric(column: &str) -> String {
-    let kind = "better: higher, range: [0, 1]";
-    match column.rsplit_once('.') {
-        Some((_, name)) => format!("{name}: {{column: {column}, {kind}}}"),
-        None => format!("{column}: {{{kind}}}"),
+/// The highest number in a column of numbers from 0 on, yes or no, and empty cells; none for any other column.
+fn highest(name: &str, rows: &[Record]) -> Option<f64> {
+    let mut highest = None;
+    for row in rows {
+        let number = match row.score(name) {
+            Score::Number(number) if number >= 0.0 => number,
+            Score::Flag(is_set) => f64::from(u8::from(is_set)),
+            Score::Empty => continue,
+            Score::Number(_) | Score::Text => return None,
+        };
+        highest = Some(number.max(highest.unwrap_or(0.0)));
     }
+    highest
+}
+
+/// The metric that a column may be.
+fn metric(column: &str, rows: &[Record]) -> Option<ProposedMetric> {
+    let words = words(column);
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(&&**word));
+    if has(&NO_SCORES) {
+        return None;
+    }
+    let highest = match highest(column, rows)? {
+        highest if highest <= 1.0 => 1,
+        highest if has(&GRADES) => HIGHEST
+            .into_iter()
+            .find(|most| highest <= f64::from(*most))?,
+        _ => return None,
+    };
+    let name = column.rsplit_once('.').map_or(column, |(_, name)| name);
+    Some(ProposedMetric {
+        name: name.to_owned(),
+        better: match has(&LOWER) {
+            true => Direction::Lower,
+            false => Direction::Higher,
+        },
+        column: column.to_owned(),
+        highest,
+    })
 }

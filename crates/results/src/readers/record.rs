@@ -55,8 +55,12 @@ impl Cell {
         };
         match text {
             _ if is_nothing(text) => return Score::Empty,
-            "True" | "true" | "TRUE" | "yes" | "Yes" | "YES" => return Score::Flag(true),
-            "False" | "false" | "FALSE" | "no" | "No" | "NO" => return Score::Flag(false),
+            _ if is_one_of(text, &["true", "yes", "pass", "passed", "correct"]) => {
+                return Score::Flag(true);
+            }
+            _ if is_one_of(text, &["false", "no", "fail", "failed", "incorrect"]) => {
+                return Score::Flag(false);
+            }
             _ => {}
         }
         let is_written_out = text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
@@ -74,6 +78,10 @@ pub(super) enum Score {
     Number(f64),
     Flag(bool),
     Text,
+}
+
+fn is_one_of(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// Whether a text stands for a missing score or a missing error: the words that Python, pandas and JavaScript write for
@@ -94,7 +102,7 @@ fn is_nothing(text: &str) -> bool {
         "infinity",
         "undefined",
     ];
-    words.iter().any(|word| text.eq_ignore_ascii_case(word))
+    is_one_of(text, &words)
 }
 
 /// A row, whose columns have no meaning yet.

@@ -12,7 +12,7 @@ use super::json::{self, Walk};
 use super::node::Node;
 use super::presets::Preset;
 use super::record::{Cell, Record, Score};
-use super::{ReadError, cut, proposal};
+use super::{Format, ReadError, cut, proposal};
 use crate::{Columns, EmptyScore, MetricColumn, MetricKind, Results, Row};
 
 /// Reads a table that may be CSV or JSON.
@@ -39,10 +39,13 @@ pub(super) fn csv(
 }
 
 /// The rows of a file of which nothing is declared, and the format that reads them.
-pub(super) fn records(file: &Path) -> Result<(&'static str, Vec<Record>), ReadError> {
+pub(super) fn records(file: &Path) -> Result<(Format, Vec<Record>), ReadError> {
     Ok(match super::found::is_json(file)? {
-        true => ("jsonl", json_records(file, None, &Columns::default())?),
-        false => ("csv", csv_records(file)?),
+        true => (
+            Format::Jsonl,
+            json_records(file, None, &Columns::default())?,
+        ),
+        false => (Format::Csv, csv_records(file)?),
     })
 }
 
@@ -503,9 +506,12 @@ impl Table<'_> {
             ..Layout::default()
         };
         // The columns of a library are known already, so nothing is proposed for them.
-        let own = || (proposal::of_rows(&self.records)).filter(|_| preset.is_none());
+        let own = || proposal::of_rows(Format::Csv, &self.records).filter(|_| preset.is_none());
         let proposed = |help: String| match own() {
-            Some(lines) => format!("{help}; {lines} would read it, if a higher score is better"),
+            Some(proposal) => format!(
+                "{help}; {} would read it, if each `better` is right",
+                proposal.lines()
+            ),
             None => help,
         };
         if layout.case.is_none() && layout.input.is_empty() && !self.records.is_empty() {

@@ -681,7 +681,7 @@ mod refused {
             {"id": "b", "question": "Who?", "gold": "y", "output": "z", "correct": false, "scores": {"tone": 1, "length": 3}, "latency_s": 0.2}]"#;
         let beside = format!("{{\"accuracy\": 0.5, \"results\": {rows}}}");
         let error = refusal("r.json", &beside);
-        insta::assert_snapshot!(error, @"`r.json`: its format is not plain; `format: jsonl`, `columns: {case: id, input: [question], expected: [gold], answer: output}` and `metrics: {correct: {better: higher, range: [0, 1]}, tone: {column: scores.tone, better: higher, range: [0, 1]}}` would read it, if a higher score is better; else name it with `format:`, one of csv, jsonl, promptfoo, junit, inspect, deepeval, lm-eval, pydantic-evals, evalite, harbor, ragas, langsmith, mlflow, langfuse, phoenix");
+        insta::assert_snapshot!(error, @"`r.json`: its format is not plain; `format: jsonl`, `columns: {case: id, input: [question], expected: [gold], answer: output}` and `metrics: {correct: {better: higher, range: [0, 1]}, tone: {column: scores.tone, better: higher, range: [0, 1]}}` would read it, if each `better` is right; else name it with `format:`, one of csv, jsonl, promptfoo, junit, inspect, deepeval, lm-eval, pydantic-evals, evalite, harbor, ragas, langsmith, mlflow, langfuse, phoenix");
         let error = read_bytes(
             "r.json",
             beside.as_bytes(),
@@ -689,11 +689,32 @@ mod refused {
             &Columns::default(),
         )
         .expect_err("refused");
-        insta::assert_snapshot!(error.0, @"`r.json`: nothing names the case of a row; say with `columns: {case: NAME}` or `columns: {input: [NAME]}` which column it is, of `correct`, `gold`, `id`, `latency_s`, `output`, `question`, `scores`; `columns: {case: id, input: [question], expected: [gold], answer: output}` and `metrics: {correct: {better: higher, range: [0, 1]}, tone: {column: scores.tone, better: higher, range: [0, 1]}}` would read it, if a higher score is better");
+        insta::assert_snapshot!(error.0, @"`r.json`: nothing names the case of a row; say with `columns: {case: NAME}` or `columns: {input: [NAME]}` which column it is, of `correct`, `gold`, `id`, `latency_s`, `output`, `question`, `scores`; `columns: {case: id, input: [question], expected: [gold], answer: output}` and `metrics: {correct: {better: higher, range: [0, 1]}, tone: {column: scores.tone, better: higher, range: [0, 1]}}` would read it, if each `better` is right");
         let csv = "prompt,correct\nWhy?,1\nWho?,0\n";
         let error =
             read_bytes("r.csv", csv.as_bytes(), None, &case("prompt")).expect_err("refused");
-        insta::assert_snapshot!(error.0, @"`r.csv`: no metric is declared; say which columns are scores: `metrics: {NAME: {column: COLUMN}}`, of `correct`, `prompt`; `columns: {input: [prompt]}` and `metrics: {correct: {better: higher, range: [0, 1]}}` would read it, if a higher score is better");
+        insta::assert_snapshot!(error.0, @"`r.csv`: no metric is declared; say which columns are scores: `metrics: {NAME: {column: COLUMN}}`, of `correct`, `prompt`; `columns: {input: [prompt]}` and `metrics: {correct: {better: higher, range: [0, 1]}}` would read it, if each `better` is right");
+        // Grades above 1, scores of which less is better, and the column that says why there is no score.
+        let csv = "case,rating,hallucination_rate,tokens,error\na,4,0.5,100,\nb,5,0,200,the judge is gone\n";
+        let error =
+            read_bytes("r.csv", csv.as_bytes(), None, &Columns::default()).expect_err("refused");
+        insta::assert_snapshot!(error.0, @"`r.csv`: nothing names the case of a row; say with `columns: {case: NAME}` or `columns: {input: [NAME]}` which column it is, of `case`, `error`, `hallucination_rate`, `rating`, `tokens`; `columns: {case: case, error: error}` and `metrics: {hallucination_rate: {better: lower, range: [0, 1]}, rating: {better: higher, range: [0, 5]}}` would read it, if each `better` is right");
+        // A verdict in words.
+        let csv = "case,verdict\na,PASS\nb,fail\n";
+        let error =
+            read_bytes("r.csv", csv.as_bytes(), None, &Columns::default()).expect_err("refused");
+        assert!(
+            error
+                .0
+                .contains("`metrics: {verdict: {better: higher, range: [0, 1]}}`"),
+            "{error}"
+        );
+        // Names as JavaScript writes them.
+        let csv = "caseId,expectedOutput,isCorrect,latencyMs\na,x,1,0.5\n";
+        let error =
+            read_bytes("r.csv", csv.as_bytes(), None, &Columns::default()).expect_err("refused");
+        let lines = "`columns: {case: caseId, expected: [expectedOutput]}` and `metrics: {isCorrect: {better: higher, range: [0, 1]}}`";
+        assert!(error.0.contains(lines), "{error}");
         // Nothing that could be a score, or no case.
         for other in [
             "id,latency\na,0.1\n",

@@ -1,7 +1,9 @@
 //! Where there is no folder of cases, a file with records is the cases.
 
+use std::fs;
+
 use super::ScriptedAnswer::{Default, One, Stop, Text, Yes};
-use super::{Script, load, request, run};
+use super::{Request, Script, complete, load, request, run};
 use kelvin_base::exit::Exit;
 use kelvin_fixtures::text::lines_with;
 
@@ -11,8 +13,8 @@ const GOOD: &str = "python3 decide.py {input} {output}";
 fn where_there_are_no_cases_the_only_file_of_records_is_the_cases_and_its_label_is_kept_apart() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let line = "{\"case_id\": \"a\", \"q\": \"Why is it so?\", \"gate_rule\": \"If x.\", \"label\": \"x\"}\n";
-    std::fs::write(folder.path().join("data.jsonl"), line).expect("written");
-    std::fs::write(folder.path().join("package.json"), "[{\"a\": 1}]").expect("written");
+    fs::write(folder.path().join("data.jsonl"), line).expect("written");
+    fs::write(folder.path().join("package.json"), "[{\"a\": 1}]").expect("written");
     let script = Script::of(&[Default, Text(GOOD), Yes(false), Default, Default]);
     let (ended, said) = run(&request(folder.path()), Some(&script));
     assert_eq!(ended.expect("written"), Exit::Passed);
@@ -21,22 +23,22 @@ fn where_there_are_no_cases_the_only_file_of_records_is_the_cases_and_its_label_
     `label` is the label of a case: the pipeline is not given it, and its decisions are held against it
     1 case with 2 types of units
     ");
-    let config = std::fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
+    let config = fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
     assert!(
         config.contains("\nrecords: {id: \"case_id\", expected: \"label\"}\n"),
         "{config}"
     );
     assert_eq!(load(folder.path()).governing_types, ["gate_rule"]);
     // Where nobody is asked it is the same.
-    std::fs::remove_file(folder.path().join("kelvin.yaml")).expect("removed");
-    let alone = super::Request {
+    fs::remove_file(folder.path().join("kelvin.yaml")).expect("removed");
+    let alone = Request {
         yes: true,
         run: Some(GOOD.to_owned()),
         decision_field: Some("d".to_owned()),
         ..request(folder.path())
     };
     run(&alone, None).0.expect("written");
-    let again = std::fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
+    let again = fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
     assert_eq!(
         again,
         config.replace("decision_field: decision", "decision_field: d")
@@ -60,7 +62,7 @@ fn recorded_traces_are_no_records_and_the_import_of_them_is_named() {
         ),
     ] {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        std::fs::write(folder.path().join(name), text).expect("written");
+        fs::write(folder.path().join(name), text).expect("written");
         let script = Script::of(&[Default, Text(GOOD), Stop]);
         let (_, said) = run(&request(folder.path()), Some(&script));
         told.push(lines_with(
@@ -87,9 +89,9 @@ fn recorded_traces_are_no_records_and_the_import_of_them_is_named() {
 fn a_file_of_records_serves_as_the_cases_and_any_other_file_is_refused_at_that_question() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let table = "question,expected\nWhy?,x\n";
-    std::fs::write(folder.path().join("questions.csv"), table).expect("written");
-    std::fs::write(folder.path().join("more.csv"), table).expect("written");
-    std::fs::write(folder.path().join("rag.py"), "print()").expect("written");
+    fs::write(folder.path().join("questions.csv"), table).expect("written");
+    fs::write(folder.path().join("more.csv"), table).expect("written");
+    fs::write(folder.path().join("rag.py"), "print()").expect("written");
     let script = Script::of(&[
         One(0),
         Text(GOOD),
@@ -106,7 +108,7 @@ fn a_file_of_records_serves_as_the_cases_and_any_other_file_is_refused_at_that_q
     let complaints = script.complaints.borrow();
     insta::assert_snapshot!(complaints[0], @"`rag.py` is a file without records; the cases are a folder with one Markdown file for each, or a file of JSON lines, JSON or CSV");
     insta::assert_snapshot!(lines_with(&said, &["1 case"]), @"1 case with 1 type of units");
-    let config = std::fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
+    let config = fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
     assert!(config.contains("cases: questions.csv"), "{config}");
     assert_eq!(load(folder.path()).governing_types, ["question"]);
 }
@@ -116,7 +118,7 @@ fn the_only_file_of_records_is_asked_about_once_it_could_not_be_read() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     // The first line tells what the file is, and the second one is broken.
     let lines = "{\"id\": \"a\", \"policy\": \"If x.\"}\n{\"id\": \"a\", \"policy\": \"If y.\"}\n";
-    std::fs::write(folder.path().join("data.jsonl"), lines).expect("written");
+    fs::write(folder.path().join("data.jsonl"), lines).expect("written");
     let script = Script::of(&[Default, Text(GOOD), Stop]);
     let (ended, said) = run(&request(folder.path()), Some(&script));
     assert_eq!(ended.expect("stopped"), Exit::Interrupted);
@@ -128,8 +130,8 @@ fn the_only_file_of_records_is_asked_about_once_it_could_not_be_read() {
 fn a_table_with_a_column_of_its_own_is_no_mistake() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let table = "query,expected_doc_ids,should_refuse,note\nWhy?,a,,mine\nWho?,,true,\n";
-    std::fs::write(folder.path().join("golden.csv"), table).expect("written");
-    let alone = super::Request {
+    fs::write(folder.path().join("golden.csv"), table).expect("written");
+    let alone = Request {
         yes: true,
         run: Some("app:search".to_owned()),
         probe: Some(false),
@@ -137,7 +139,7 @@ fn a_table_with_a_column_of_its_own_is_no_mistake() {
     };
     let (ended, said) = run(&alone, None);
     assert!(ended.is_ok(), "{ended:?} {said}");
-    let config = std::fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
+    let config = fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
     let named = "golden_fields: {query: \"query\", expected_doc_ids: \"expected_doc_ids\"}";
     assert!(config.contains(named), "{config}");
 }
@@ -145,8 +147,8 @@ fn a_table_with_a_column_of_its_own_is_no_mistake() {
 #[test]
 fn a_file_of_records_that_a_flag_names_as_the_cases_is_read_as_it_is() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    std::fs::write(folder.path().join("questions.csv"), "q\nWhy?\n").expect("written");
-    let given = super::Request {
+    fs::write(folder.path().join("questions.csv"), "q\nWhy?\n").expect("written");
+    let given = Request {
         yes: true,
         run: Some(GOOD.to_owned()),
         cases: Some("questions.csv".to_owned()),
@@ -155,4 +157,36 @@ fn a_file_of_records_that_a_flag_names_as_the_cases_is_read_as_it_is() {
     // The pipeline is not there, and that is all that is wrong.
     let error = run(&given, None).0.expect_err("refused").to_string();
     assert!(error.contains("failed on case `case-"), "{error}");
+}
+
+#[test]
+fn the_only_folder_whose_pages_are_built_alike_has_the_cases() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    };
+    let case = "# A claim\n\n## Gate Rule\n\nAt most 100 are paid.\n\n## Facts\n\nIt is 50.\n";
+    write("data/my claims/a.md", case);
+    write("data/my claims/b.md", &case.replace("50", "500"));
+    write("docs/a.md", "## Usage\n\nx\n");
+    write("docs/b.md", "## Usage\n\ny\n");
+    write("prompts/system.md", "## Role\n\nYou are an assistant.\n");
+    write("prompts/user.md", "Answer {question}.\n");
+    let (ended, said) = run(&complete(folder.path()), None);
+    ended.expect("it is written");
+    let told = "the cases are the pages of `data/my claims` (`--cases` names others)\n2 cases with 2 types of units\n";
+    assert!(said.starts_with(told), "{said}");
+    let written = fs::read_to_string(folder.path().join("kelvin.yaml")).expect("written");
+    assert!(written.contains("\ncases: data/my claims\n"), "{written}");
+    // Of two such folders none is taken.
+    write("data/others/a.md", case);
+    write("data/others/b.md", case);
+    let again = Request {
+        force: true,
+        ..complete(folder.path())
+    };
+    let error = run(&again, None).0.expect_err("which one is not known");
+    assert!(format!("{error:#}").contains("`cases`"), "{error:#}");
 }
