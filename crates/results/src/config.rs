@@ -343,13 +343,13 @@ fn of_commands(suite: &Node) -> Vec<Problem> {
             }
         }
     }
-    if let Some((file, at)) = file {
-        if file.matches('*').count() > 1 {
-            let what = "`file` may have one `*`";
-            let help = "write e.g. `logs/*.eval` or `runs/*/results.json`; where more of it differs from run to run, let \
-                        `run` copy the file to `{output}`, and leave `file` out";
-            found.push(Problem::new(at.clone(), what).help(help));
-        }
+    if let Some((file, at)) = file
+        && file.matches('*').count() > 1
+    {
+        let what = "`file` may have one `*`";
+        let help = "write e.g. `logs/*.eval` or `runs/*/results.json`; where more of it differs from run to run, let \
+                    `run` copy the file to `{output}`, and leave `file` out";
+        found.push(Problem::new(at.clone(), what).help(help));
     }
     if let Some((rescore, at)) = suite.text(&["rescore"]) {
         for token in [INPUT, OUTPUT] {
