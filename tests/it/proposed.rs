@@ -260,6 +260,18 @@ fn the_documents_of_a_golden_set_are_known_by_the_usual_names() {
 }
 
 #[test]
+fn of_a_search_and_what_answers_with_it_the_search_is_taken() {
+    let more = "\n\ndef words(text):\n    return set(text.split())\n\n\ndef ask(question):\n    return search(question)\n";
+    let golden = questions("expected_sources", true);
+    let app = format!("{SEARCHES}{more}");
+    let (_remote, project) = fresh(&[("app.py", &app), ("golden.jsonl", &golden)]);
+    project.kelvin(&["init", "--yes"]).expect(0);
+    let config = written(&project);
+    assert!(config.contains("run: {python: \"app:search\"}"), "{config}");
+    project.kelvin(&["check"]).expect(0);
+}
+
+#[test]
 fn the_file_that_is_named_like_a_golden_set_is_taken_and_an_ignored_one_is_not_offered() {
     let golden = questions("expected_sources", true);
     let other = "{\"id\": \"1\", \"text\": \"You may return a product.\", \"source_file\": \"returns.md\"}\n";
@@ -315,7 +327,7 @@ fn a_function_that_only_its_framework_can_call_is_not_proposed() {
         ("tickets.jsonl", &tickets(&["label"])),
     ]);
     let said = project.kelvin(&["init", "--yes"]).expect(1);
-    insta::assert_snapshot!(lines_with(&said.stderr, &["help"]), @"  help: add `--run 'python3 pipeline.py {input} {output}'`, with what fits your pipeline; `service:decide`, `service:triage` are routes of a service, or take objects that only their program makes: name the address of the running service, or a function that takes a text; scores that a script of yours writes need no pipeline: docs/evaluators.md");
+    insta::assert_snapshot!(lines_with(&said.stderr, &["help"]), @"  help: add `--run 'python3 pipeline.py {input} {output}'`, with what fits your pipeline; `service:decide`, `service:triage` are routes of a service, or take objects that only their program makes: name the address of the running service, or a function that takes a text; scores that a script of yours writes into a file need no pipeline: `--kind scores --run COMMAND`");
     let plain = "from typing import Annotated, Optional, TypedDict\n\nclass AskBody:\n    pass\n\nclass Ticket(TypedDict):\n    text: str\n\n\
                  def decide(\n    record: Annotated[Ticket, dict(a=1)],\n    body: Optional[AskBody] = None,\n):\n    \
                  return {\"decision\": \"Billing\"}\n";
@@ -483,7 +495,7 @@ fn a_function_that_needs_what_no_record_has_is_not_run() {
     let records: String = (0..6).map(record).collect();
     let (_remote, project) = fresh(&[("app.py", lacks), ("cases.jsonl", &records)]);
     let said = project.kelvin(&["init", "--yes"]).expect(1);
-    insta::assert_snapshot!(lines_with(&said.stderr, &["model"]), @"  help: add `--run 'python3 pipeline.py {input} {output}'`, with what fits your pipeline; `app:decide` needs `model`, which is no field of the records: give it a default, or name a function that needs fields alone; scores that a script of yours writes need no pipeline: docs/evaluators.md");
+    insta::assert_snapshot!(lines_with(&said.stderr, &["model"]), @"  help: add `--run 'python3 pipeline.py {input} {output}'`, with what fits your pipeline; `app:decide` needs `model`, which is no field of the records: give it a default, or name a function that needs fields alone; scores that a script of yours writes into a file need no pipeline: `--kind scores --run COMMAND`");
     assert!(
         !said.stdout.contains("running the pipeline"),
         "{}",

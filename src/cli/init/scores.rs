@@ -370,7 +370,7 @@ fn time_in(part: &str) -> Option<(usize, usize)> {
             .filter(|(_, sign)| sign.is_ascii_digit())
     };
     let is_time = digits().count() >= DIGITS;
-    let places = digits().next().zip(digits().last());
+    let places = digits().next().zip(digits().next_back());
     places
         .filter(|_| is_time)
         .map(|((first, _), (last, _))| (first, last))

@@ -181,13 +181,20 @@ impl Survey {
         lacking.all(|one| one.is_some()).then_some(first)
     }
 
-    /// The function that is certainly meant: the only one, or the only one with a fitting name.
+    /// The function that is certainly meant: the only one, or the only one with a fitting name. Of several that may
+    /// search, it is the one that says so most plainly, since `ask` calls `search`.
     pub(super) fn function(&self, kind: PipelineKind) -> Option<&str> {
         let functions = self.functions(kind);
-        let says_so = |address: &&str| verb_in(address, kind).is_some();
-        let named: Vec<&str> = functions.iter().copied().filter(says_so).collect();
+        let verb = |address: &&str| verb_in(address, kind);
+        let named = functions.iter().copied().filter(|one| verb(one).is_some());
+        let named: Vec<&str> = named.collect();
         match (functions.as_slice(), named.as_slice()) {
             ([only], _) | (_, [only]) => Some(only),
+            (_, [first, second, ..])
+                if kind == PipelineKind::Searches && verb(first) < verb(second) =>
+            {
+                Some(first)
+            }
             _ => None,
         }
     }

@@ -80,6 +80,12 @@ impl TypeDecision {
             OpenReason::Suspected if self.figures.moved_head == 0 => {
                 format!("{of} may be lost: {seen}; {settles}")
             }
+            // As many swaps are moved in most runs, but each less often, or as often as noise alone moves it.
+            OpenReason::Suspected if self.figures.moved_head >= self.figures.moved_base => {
+                format!(
+                    "{of} may be lost in part: {seen}, but by less once noise is taken out; {settles}"
+                )
+            }
             OpenReason::Suspected => format!("{of} may be lost in part: {seen}; {settles}"),
             OpenReason::Strays => {
                 let to = match &self.strays {

@@ -55,10 +55,10 @@ impl Cell {
         };
         match text {
             _ if is_nothing(text) => return Score::Empty,
-            _ if is_one_of(text, &["true", "yes", "pass", "passed", "correct"]) => {
+            _ if is_word(text, &["true", "yes", "pass", "passed", "correct"]) => {
                 return Score::Flag(true);
             }
-            _ if is_one_of(text, &["false", "no", "fail", "failed", "incorrect"]) => {
+            _ if is_word(text, &["false", "no", "fail", "failed", "incorrect"]) => {
                 return Score::Flag(false);
             }
             _ => {}
@@ -80,8 +80,17 @@ pub(super) enum Score {
     Text,
 }
 
-fn is_one_of(text: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| text.eq_ignore_ascii_case(word))
+/// Whether a text is one of these words, in small letters, in capital letters, or with a capital one first. Any other
+/// mixture was damaged rather than written.
+fn is_word(text: &str, words: &[&str]) -> bool {
+    let is_it = |word: &&str| {
+        let (first, rest) = word.split_at(1);
+        let capital = first.to_ascii_uppercase();
+        let has_capital = text.strip_prefix(&*capital);
+        text == *word
+            || has_capital.is_some_and(|end| end == rest || end == rest.to_ascii_uppercase())
+    };
+    words.iter().any(|word| is_it(word))
 }
 
 /// Whether a text stands for a missing score or a missing error: the words that Python, pandas and JavaScript write for
@@ -102,7 +111,7 @@ fn is_nothing(text: &str) -> bool {
         "infinity",
         "undefined",
     ];
-    is_one_of(text, &words)
+    words.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// A row, whose columns have no meaning yet.
