@@ -8,6 +8,7 @@ mod cli;
 mod history;
 mod personal;
 mod registry;
+mod sentence;
 mod trend;
 
 pub use cli::main;

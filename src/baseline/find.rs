@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::sentence::in_a_sentence;
 use anyhow::{Context as _, bail};
 use kelvin_system::git::{Oid, Repository};
 
@@ -197,7 +198,7 @@ impl SearchPosition<'_> {
             match read {
                 Ok(report) => return self.held(commit, report, provenance),
                 Err(error) => {
-                    unusable.push(format!("{}: {error:#}", short(commit)));
+                    unusable.push(format!("{}: {}", short(commit), in_a_sentence(&error)));
                     damaged = damaged.or(Some(error));
                 }
             }

@@ -44,6 +44,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 
+use crate::sentence::in_a_sentence;
 use kelvin_gate::provenance::{Provenance, Source, Tried};
 use kelvin_gate::report::Report;
 use kelvin_system::git::{AcceptedOwners, Closed, Repository};
@@ -79,7 +80,7 @@ impl Baseline {
     fn tried(source: Source, error: &anyhow::Error) -> Tried {
         Tried {
             source,
-            why: format!("{error:#}"),
+            why: in_a_sentence(error),
             unknown: Unknown::is_in(error).then(|| error.root_cause().to_string()),
         }
     }

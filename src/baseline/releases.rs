@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::sentence::in_a_sentence;
 use anyhow::Context as _;
 use kelvin_system::git::Repository;
 
@@ -27,7 +28,7 @@ pub(crate) fn releases(root: &Path) -> Releases {
         },
         Err(error) => Releases {
             by_commit: BTreeMap::new(),
-            unread: Some(format!("no release is marked: {error:#}")),
+            unread: Some(format!("no release is marked: {}", in_a_sentence(&error))),
         },
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::sentence::in_a_sentence;
 use anyhow::{Context as _, bail};
 use kelvin_system::git::Oid;
 
@@ -77,7 +78,7 @@ pub(crate) fn of_commit(
         if found.is_none() {
             match branch.fetch() {
                 Ok(()) => found = find()?,
-                Err(error) => why = format!(" ({error:#})"),
+                Err(error) => why = format!(" ({})", in_a_sentence(&error)),
             }
         }
         let name = &settings.branch;

@@ -11,6 +11,7 @@ use super::why::reason;
 use super::{CheckRequest, asked, record};
 use crate::baseline::{self, CheckoutForm, Claims, Hint, Login};
 use crate::registry::Registry;
+use crate::sentence::in_a_sentence;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::provenance::Provenance;
 use kelvin_gate::report::Report;
@@ -72,7 +73,7 @@ pub(super) fn hold(
     };
     let against = match found {
         Ok(against) => against,
-        Err(error) => return Claims::Unknown(format!("{error:#}")),
+        Err(error) => return Claims::Unknown(in_a_sentence(&error)),
     };
     let nouns = Nouns::common(&report.probes.nouns());
     let claims = against.differs.iter().map(|what| match *what {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{GateRequest, stored};
 use crate::baseline::{self, Anchored};
+use crate::sentence::in_a_sentence;
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::differences::differences;
 use kelvin_gate::drift::{Drift, metrics};
@@ -29,7 +30,7 @@ pub(super) fn judge_drift(
             align::with_ids_of_the_head(&mut anchored.report, head);
             compared(config, &anchored, wanted, head)
         }
-        Err(error) => none(format!("{error:#}")),
+        Err(error) => none(in_a_sentence(&error)),
     };
     drift.add_to_verdict(&mut judgement.verdict, config.baseline.on_drift.into());
     judgement.drift = Some(drift);

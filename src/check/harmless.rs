@@ -12,6 +12,7 @@ use super::{
     CheckMode, Checked, GateRequest, Judged, asked, measure, named, rule_files, settle, write,
 };
 use crate::baseline::{self, Baseline, HeadFiles, Hint, Search, Touched, TouchedBy, TouchedKind};
+use crate::sentence::in_a_sentence;
 use kelvin_base::clock::Clock;
 use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};
@@ -85,7 +86,10 @@ pub(super) fn needed(request: &GateRequest, config: &Config) -> Needed {
     match unaffected(request, config) {
         Ok(Ok(found)) => Needed::Nothing(found),
         Ok(Err(why)) => Needed::Run(why),
-        Err(error) => Needed::Run(format!("what it touches is not known: {error:#}")),
+        Err(error) => Needed::Run(format!(
+            "what it touches is not known: {}",
+            in_a_sentence(&error)
+        )),
     }
 }
 

@@ -10,6 +10,7 @@ use anyhow::ensure;
 
 use super::budget::Allowance;
 use super::compute::{self, WantedItems};
+use crate::sentence::in_a_sentence;
 use kelvin_base::digest::Digest;
 use kelvin_gate::align;
 use kelvin_gate::compare::{Measured, Turnover, compare};
@@ -78,7 +79,7 @@ pub(super) fn ask_of_the_base(
     let mut measured = match measured {
         Ok(measured) => measured,
         Err(error) => {
-            let why = format!("{error:#}");
+            let why = in_a_sentence(&error);
             asked.told = Some(Difference::CasesOfTheHeadNotRun { why });
             return asked;
         }

@@ -12,6 +12,7 @@ use super::{GateRequest, asked};
 use crate::baseline::{self, Hint, Login};
 use crate::history;
 use crate::registry::Registry;
+use crate::sentence::in_a_sentence;
 use kelvin_base::file;
 use kelvin_gate::Judgement;
 use kelvin_gate::differences::Difference;
@@ -128,8 +129,10 @@ pub(super) fn of_the_base(
     let (mut files, mut hindered) = match edited_files(&base_config, config, request) {
         Ok(files) => (files, None),
         Err(error) => {
-            let why =
-                format!("which files it edits that a check reads or runs is not known: {error:#}");
+            let why = format!(
+                "which files it edits that a check reads or runs is not known: {}",
+                in_a_sentence(&error)
+            );
             (EditedRules::default(), Some(why))
         }
     };

@@ -6,6 +6,7 @@ use super::claims;
 use crate::baseline::{self, Branch, Hint, Login, Remote};
 use crate::history::{self, History};
 use crate::registry::Registry;
+use crate::sentence::in_a_sentence;
 use crate::trend::{PastRun, Place, ReadReports, placed};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::BaselineSettings;
@@ -61,7 +62,7 @@ pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, ReadReports) {
     branch(sources, &mut found);
     if let Err(error) = local(sources, &mut found) {
         let place = "the local history".to_owned();
-        found.read.unread.push((place, format!("{error:#}")));
+        found.read.unread.push((place, in_a_sentence(&error)));
     }
     (found.runs, found.read)
 }
@@ -98,7 +99,7 @@ impl FoundRuns {
         let (from, place) = place;
         let report = match report {
             Ok(report) => report,
-            Err(error) => return self.read.unread.push((place, format!("{error:#}"))),
+            Err(error) => return self.read.unread.push((place, in_a_sentence(&error))),
         };
         if let Some(left) = PastRun::left(&report) {
             *self.read.left.entry(left).or_default() += 1;
@@ -121,7 +122,12 @@ fn branch(sources: &Sources<'_>, found: &mut FoundRuns) {
     let mut say = |text: String| found.read.notices.push(text);
     let repo = match baseline::open(sources.root) {
         Ok(repo) => repo,
-        Err(error) => return say(format!("the branch of reports was not read: {error:#}")),
+        Err(error) => {
+            return say(format!(
+                "the branch of reports was not read: {}",
+                in_a_sentence(&error)
+            ));
+        }
     };
     let nothing = Hint::default();
     let remote = Remote::of(&repo).with(sources.login, &nothing);
@@ -138,7 +144,10 @@ fn branch(sources: &Sources<'_>, found: &mut FoundRuns) {
         if remote.url().is_some()
             && let Err(error) = branch.fetch().and_then(|()| branch.complete())
         {
-            let text = format!("the branch `{name}` could not be asked for ({error:#})");
+            let text = format!(
+                "the branch `{name}` could not be asked for ({})",
+                in_a_sentence(&error)
+            );
             found
                 .read
                 .notices
@@ -148,7 +157,7 @@ fn branch(sources: &Sources<'_>, found: &mut FoundRuns) {
             Ok(kept) => kept,
             Err(error) => {
                 let place = format!("the branch `{name}`");
-                found.read.unread.push((place, format!("{error:#}")));
+                found.read.unread.push((place, in_a_sentence(&error)));
                 continue;
             }
         };

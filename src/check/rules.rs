@@ -9,6 +9,7 @@ use super::rule_files::{self, EVALUATOR, EditedRule};
 use super::why::reason;
 use super::{GateRequest, calibrated, measure};
 use crate::baseline::{self, Unknown};
+use crate::sentence::in_a_sentence;
 use kelvin_gate::Judgement;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::verdict::{Reason, ReasonCode, Word};
@@ -76,7 +77,10 @@ impl RulesBefore {
                 format!("by the rules of the base {of_base} the verdict is {word}{why}")
             }
             Err(error) => {
-                format!("what the rules of the base {of_base} say is not known: {error:#}")
+                format!(
+                    "what the rules of the base {of_base} say is not known: {}",
+                    in_a_sentence(&error)
+                )
             }
         };
         let text = format!("passes under rules that this change made; {text}");

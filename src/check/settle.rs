@@ -14,6 +14,7 @@ use super::{
     claims, compute, drift, elsewhere, measure, record, rules, stored, texts, why, write,
 };
 use crate::baseline::{self, Baseline, Remote, Search};
+use crate::sentence::in_a_sentence;
 use kelvin_base::file;
 use kelvin_base::notice::Code;
 use kelvin_gate::compare::{Measured, compare};
@@ -236,7 +237,7 @@ fn as_the_base_measures(
     match judged {
         Ok(Some(by_base)) => before.settle_with_base(judgement, by_base),
         Ok(None) => measure::unknown(judgement, NOTHING_IS_RUN),
-        Err(error) => measure::unknown(judgement, &format!("{error:#}")),
+        Err(error) => measure::unknown(judgement, &in_a_sentence(&error)),
     }
     if let Some(notice) = other_questions {
         measure::leave_open(judgement, ReasonCode::MeasuredAsBase, &notice.text);

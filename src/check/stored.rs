@@ -2,6 +2,7 @@
 
 use super::{GateRequest, claims, configuration};
 use crate::baseline::{self, Others, Search};
+use crate::sentence::in_a_sentence;
 use kelvin_gate::align::AlignedReports;
 use kelvin_gate::compare::{Comparison, Measured, StoredComparison, compare};
 use kelvin_gate::differences::Difference;
@@ -122,7 +123,7 @@ fn find(request: &GateRequest, config: &Config, base: (&Report, &Provenance)) ->
         Err(error) if base.1.source == Source::Branch => Others {
             reports: Vec::new(),
             told: vec![Difference::StoredNotRead {
-                why: format!("{error:#}"),
+                why: in_a_sentence(&error),
             }],
         },
         // A project that stores its reports elsewhere does not need a branch of reports.

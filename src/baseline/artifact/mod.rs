@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::sentence::in_a_sentence;
 use anyhow::{Context as _, ensure};
 use kelvin_system::git::{self, Oid};
 
@@ -96,7 +97,7 @@ pub(super) fn find(
             }
             Err(error) => {
                 *reasons
-                    .entry(format!("{}: {error:#}", short(commit)))
+                    .entry(format!("{}: {}", short(commit), in_a_sentence(&error)))
                     .or_default() += 1;
                 if Unknown::is_in(&error) {
                     unknown = unknown.or(Some(error));

@@ -9,6 +9,7 @@ use crate::baseline::{self, Artifacts, Hint, Visited};
 use crate::check::harmless::Needed;
 use crate::check::measure::leave_open;
 use crate::check::{self, BaseOfTheRun, GateRequest, claims, configuration, gate, harmless};
+use crate::sentence::in_a_sentence;
 use kelvin_base::file;
 use kelvin_gate::Judgement;
 use kelvin_gate::approval::{Approval, Request};
@@ -234,7 +235,8 @@ fn unknown(said: Option<&SaidVerdict>, error: &anyhow::Error) -> PublishedPart {
         None => String::new(),
     };
     let why = format!(
-        "The verdict could not be computed again, so nobody knows whether it is true: {error:#}"
+        "The verdict could not be computed again, so nobody knows whether it is true: {}",
+        in_a_sentence(error)
     );
     let verdict = Verdict::unmeasured(format!("{says}{why}"));
     let is_red_anyway = said.is_some_and(|said| !said.passed);

@@ -15,6 +15,7 @@ use super::left::{Nothing, PostRequest, left};
 use crate::baseline::{self, BranchWriter, Hint, Taken};
 use crate::check::save::{SaveRequest, save, writer};
 use crate::check::{claims, configuration, named};
+use crate::sentence::in_a_sentence;
 use kelvin_base::exit::Misuse;
 use kelvin_base::file;
 use kelvin_gate::report::Report;
@@ -49,7 +50,10 @@ pub(super) fn keep(
         && publication.judgement.is_some()
         && let Err(error) = leave(publication, base, out)
     {
-        warnings.push(format!("the bundle for `post/` cannot be used: {error:#}"));
+        warnings.push(format!(
+            "the bundle for `post/` cannot be used: {}",
+            in_a_sentence(&error)
+        ));
     }
     // A shard is not a baseline; the job that joins the shards saves the baseline.
     let is_whole = publication.report.run.shard.is_none() && publication.report.run.only.is_empty();
@@ -76,8 +80,9 @@ pub(super) fn keep(
                 }
             };
             warnings.push(format!(
-                "the report was not kept on `{}`: {error:#}{needs}",
-                config.baseline.branch
+                "the report was not kept on `{}`: {}{needs}",
+                config.baseline.branch,
+                in_a_sentence(&error)
             ));
         }
     }
@@ -91,7 +96,7 @@ pub(super) fn keep(
             None => hand_on(request, out, &name),
         };
         if let Err(error) = kept {
-            warnings.push(format!("{error:#}"));
+            warnings.push(in_a_sentence(&error));
         }
     }
     Ok(warnings)

@@ -23,6 +23,7 @@ use super::{
     settle, write,
 };
 use crate::baseline::{self, Artifacts, Hint, Login};
+use crate::sentence::in_a_sentence;
 use aftermath::RunnerFilesBefore;
 pub(crate) use asked_for::{AskedRun, is_asked_for, measure_again};
 use check_run::open;
@@ -358,7 +359,10 @@ fn publish(
                 (surfaces.say)(&commands::error(&format!("{error:#}")));
             }
             (
-                vec![format!("the report was not kept: {error:#}")],
+                vec![format!(
+                    "the report was not kept: {}",
+                    in_a_sentence(&error)
+                )],
                 Some(error),
             )
         }

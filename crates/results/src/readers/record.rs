@@ -90,7 +90,7 @@ fn is_word(text: &str, words: &[&str]) -> bool {
         text == *word
             || has_capital.is_some_and(|end| end == rest || end == rest.to_ascii_uppercase())
     };
-    words.iter().any(|word| is_it(word))
+    words.iter().any(is_it)
 }
 
 /// Whether a text stands for a missing score or a missing error: the words that Python, pandas and JavaScript write for
