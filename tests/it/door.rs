@@ -512,6 +512,27 @@ fn an_evaluator_of_ones_own_and_the_file_that_it_writes() {
 }
 
 #[test]
+fn rows_that_an_evaluator_prints_are_taken_by_the_command_that_is_offered() {
+    let prints = "printf '[{\"id\": \"a\", \"ok\": true}, {\"id\": \"b\", \"ok\": true}]'\n";
+    let (_remote, project) = fresh(&[("evals.sh", prints)]);
+    answered(
+        &project,
+        &[
+            ("What does your pipeline do?", "5"),
+            ("Which command runs your evaluator?", "sh evals.sh {output}"),
+            ("Run the evaluator once, to see its output?", "y"),
+            ("Try that command?", "y"),
+        ],
+    );
+    let config = project.read("kelvin.yaml");
+    insta::assert_snapshot!(lines_with(&config, &["    run:", "metrics:"]), @"
+    run: sh evals.sh > {output}
+    metrics: {ok: {better: higher, range: [0, 1]}}
+    ");
+    project.kelvin(&["check"]).expect(0);
+}
+
+#[test]
 fn what_starts_an_evaluator_is_offered_where_no_pipeline_is_found() {
     let (_remote, project) = fresh(&[("evals.sh", EVALS), ("answers.txt", &answers("right"))]);
     let said = project.kelvin(&["init", "--yes"]).expect(1);

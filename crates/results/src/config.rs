@@ -298,6 +298,12 @@ impl Configure for ResultsKind {
     }
 }
 
+/// The command of the first suite of a configuration.
+pub fn first_command(config: &Config) -> Option<&str> {
+    let settings: &ResultsSettings = config.settings()?;
+    settings.suites.first()?.keys.run.as_deref()
+}
+
 /// Whether a command loads the plugin for pytest, which is told where to write.
 pub fn loads_the_plugin(command: &str) -> bool {
     let is_of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');

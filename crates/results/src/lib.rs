@@ -19,7 +19,7 @@ mod row;
 mod written;
 
 pub use change::{ResultsChange, SuiteChange};
-pub use config::{HOUR, MetricKeys, Suite, SuiteSettings, loads_the_plugin};
+pub use config::{HOUR, MetricKeys, Suite, SuiteSettings, first_command, loads_the_plugin};
 pub(crate) use flaky::FlakySince;
 pub use record::EarlyEnd;
 #[cfg(test)]

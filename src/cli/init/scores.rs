@@ -88,7 +88,7 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<BTreeSet<String>> 
     let found = RefCell::new(None);
     let pattern = steps.said.scores.clone();
     let trial = trial::settle(steps, &Tried::Evaluator, &|config| {
-        let (look, written) = try_once(config, &run, pattern.as_deref())?;
+        let (look, written) = try_once(config, pattern.as_deref())?;
         found.replace(written);
         Ok(look)
     })?;
@@ -147,11 +147,9 @@ type Written = (Option<String>, Proposal);
 /// # Errors
 ///
 /// A [`Misuse`] if it ended and left nothing that can be read.
-fn try_once(
-    config: &Config,
-    run: &str,
-    pattern: Option<&str>,
-) -> anyhow::Result<(Look, Option<Written>)> {
+fn try_once(config: &Config, pattern: Option<&str>) -> anyhow::Result<(Look, Option<Written>)> {
+    // The person may have taken another command since the last run.
+    let run = kelvin_results::first_command(config).unwrap_or_default();
     let mut config = config.clone();
     config.limits.timeout = EVALUATOR;
     let state = |pattern: &str| {
