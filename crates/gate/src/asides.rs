@@ -2,7 +2,8 @@
 //! ends as before.
 //!
 //! A model words a free text otherwise in every run, so another text alone says nothing. It is told only where it is no
-//! noise: the repeats of an input never vary, or a side has few different texts for many items. Whether another text is a worse one nobody knows, so it fails nothing.
+//! noise: the repeats of an input never vary, or a side has few different texts for many items. Nobody knows whether
+//! another text is a worse one, so it fails nothing.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

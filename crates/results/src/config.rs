@@ -153,14 +153,14 @@ pub struct MetricKeys {
 }
 
 /// How many seconds a suite may take, if its configuration does not say it.
-pub const HOUR: u32 = 3_600;
+pub const DEFAULT_TIMEOUT_S: u32 = 3_600;
 
 const fn a_tenth() -> f64 {
     0.1
 }
 
 const fn an_hour() -> u32 {
-    HOUR
+    DEFAULT_TIMEOUT_S
 }
 
 /// The settings in their checked form.

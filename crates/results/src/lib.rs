@@ -19,13 +19,15 @@ mod row;
 mod written;
 
 pub use change::{ResultsChange, SuiteChange};
-pub use config::{HOUR, MetricKeys, Suite, SuiteSettings, first_command, loads_the_plugin};
+pub use config::{
+    DEFAULT_TIMEOUT_S, MetricKeys, Suite, SuiteSettings, first_command, loads_the_plugin,
+};
 pub(crate) use flaky::FlakySince;
 pub use record::EarlyEnd;
 #[cfg(test)]
 pub(crate) use record::{MetricBasis, ResultSample, ResultsBasis};
 pub use row::{Columns, EmptyScore, MetricColumn, MetricKind, Results, Row, RowTexts};
-pub use written::last_written;
+pub use written::{FileState, last_written};
 
 /// Did a change make the results of the team's own evaluator worse?
 pub struct ResultsKind;

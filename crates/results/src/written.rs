@@ -10,14 +10,15 @@ use kelvin_base::digest::Fields;
 
 /// The data that show that a file was written again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FileState {
+pub struct FileState {
     pub(super) time: Option<SystemTime>,
     size: u64,
     inode: u64,
 }
 
 impl FileState {
-    fn of(data: &Metadata) -> Self {
+    /// The state of the file to which these data belong.
+    pub fn of(data: &Metadata) -> Self {
         Self {
             time: data.modified().ok(),
             size: data.len(),
@@ -71,11 +72,10 @@ pub(super) fn starred(pattern: &str) -> Option<(&str, &str, &str)> {
     ))
 }
 
-/// The file that was written last of those that match the `file` of a suite.
-pub fn last_written(pattern: &str, root: &Path) -> Option<PathBuf> {
+/// The file that was written last of those that match the `file` of a suite, with its state.
+pub fn last_written(pattern: &str, root: &Path) -> Option<(PathBuf, FileState)> {
     let states = states(Some(pattern), root).into_iter();
-    let last = states.max_by_key(|(_, state)| state.time);
-    last.map(|(path, _)| path)
+    states.max_by_key(|(_, state)| state.time)
 }
 
 /// The state of the file that an earlier step has made, as a text that differs if the file does.

@@ -6,7 +6,7 @@ use super::kind::{QUESTIONS, REFERENCES, is_text};
 use super::searches::{name, pick, unknown};
 use super::steps::Steps;
 use super::survey::{Survey, field};
-use super::trial::{self, OutputForm, Tried};
+use super::trial::{self, OutputForm, TrialSubject};
 use kelvin_base::exit::Misuse;
 use kelvin_grading::first_prompt;
 use kelvin_run::config::Config;
@@ -24,7 +24,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<B
     let run = |config: &Config| {
         let first = first_prompt(config)?;
         let asked = trial::TrialInput {
-            tried: Tried::Input("prompt", first.id.into()),
+            tried: TrialSubject::Input("prompt", first.id.into()),
             input: &first.prompt,
             program: first.program,
             reader: &*first.reader,
@@ -32,7 +32,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<B
         };
         trial::run(config, &asked)
     };
-    Ok(trial::settle(steps, &Tried::Input("prompt", first.id.into()), &run)?.left)
+    Ok(trial::settle(steps, &TrialSubject::Input("prompt", first.id.into()), &run)?.left)
 }
 
 /// Determines the prompts and the names of their fields.

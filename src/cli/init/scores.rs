@@ -2,16 +2,15 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, Metadata};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use serde_json::Value;
 
 use super::evaluators;
 use super::steps::Steps;
 use super::survey::is_identifier;
-use super::trial::{self, EVALUATOR, Look, OutputForm, Tried};
+use super::trial::{self, EVALUATOR, Look, OutputForm, TrialSubject};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::Failure;
@@ -19,6 +18,7 @@ use kelvin_gate::reproduce::quoted;
 use kelvin_page::{listed, safe};
 use kelvin_probe::rows::words;
 use kelvin_record::Direction;
+use kelvin_results::FileState;
 use kelvin_results::readers::{self, Proposal};
 use kelvin_run::config::Config;
 use kelvin_run::targets::{Address, Reply};
@@ -70,24 +70,18 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<BTreeSet<String>> 
     let root = steps.target.root.clone();
     let run = steps.said.run.clone().unwrap_or_default();
     if run.is_empty() || steps.said.probe == Some(false) {
-        return match steps.said.scores.clone() {
-            Some(pattern) => {
-                let (_, proposal) = left_before(&root, &pattern)?;
-                take(steps, proposal)?;
-                Ok(BTreeSet::new())
-            }
-            None => {
-                steps.print(NOT_RUN)?;
-                Ok(BTreeSet::new())
-            }
-        };
+        match steps.said.scores.clone() {
+            Some(pattern) => take(steps, left_before(&root, &pattern)?.1)?,
+            None => steps.print(NOT_RUN)?,
+        }
+        return Ok(BTreeSet::new());
     }
     if kelvin_results::loads_the_plugin(&run) {
         return Ok(BTreeSet::new());
     }
     let found = RefCell::new(None);
     let pattern = steps.said.scores.clone();
-    let trial = trial::settle(steps, &Tried::Evaluator, &|config| {
+    let trial = trial::settle(steps, &TrialSubject::Evaluator, &|config| {
         let (look, written) = try_once(config, pattern.as_deref())?;
         found.replace(written);
         Ok(look)
@@ -152,14 +146,11 @@ fn try_once(config: &Config, pattern: Option<&str>) -> anyhow::Result<(Look, Opt
     let run = kelvin_results::first_command(config).unwrap_or_default();
     let mut config = config.clone();
     config.limits.timeout = EVALUATOR;
-    let state = |pattern: &str| {
-        let file = kelvin_results::last_written(pattern, &config.root)?;
-        fs::metadata(&file).and_then(|data| data.modified()).ok()
-    };
-    let (before, named_before) = (states(&config.root), pattern.map(state));
+    let named = |pattern| kelvin_results::last_written(pattern, &config.root);
+    let (before, named_before) = (states(&config.root), pattern.map(named));
     let address = Address::command(run);
     let asked = trial::TrialInput {
-        tried: Tried::Evaluator,
+        tried: TrialSubject::Evaluator,
         input: "",
         program: Program {
             turns: None,
@@ -190,7 +181,7 @@ fn try_once(config: &Config, pattern: Option<&str>) -> anyhow::Result<(Look, Opt
     }
     let now = states(&config.root);
     let has_written = match pattern {
-        Some(_) => pattern.map(state) != named_before,
+        Some(_) => pattern.map(named) != named_before,
         None => now != before,
     };
     // What it printed last says more of a crash than that there is no file, and an old file says nothing.
@@ -202,14 +193,14 @@ fn try_once(config: &Config, pattern: Option<&str>) -> anyhow::Result<(Look, Opt
         None => newly_written(&config.root, run, (&before, &now))?,
     };
     let file = kelvin_results::last_written(&pattern, &config.root);
-    let text = file.and_then(|file| fs::read_to_string(file).ok());
+    let text = file.and_then(|(file, _)| fs::read_to_string(file).ok());
     look.output = Some(Value::from(text.unwrap_or_default()));
     Ok((look, Some((Some(pattern), proposal))))
 }
 
 /// How the file that `--scores` names is read.
 fn left_before(root: &Path, pattern: &str) -> anyhow::Result<(String, Proposal)> {
-    let Some(file) = kelvin_results::last_written(pattern, root) else {
+    let Some((file, _)) = kelvin_results::last_written(pattern, root) else {
         return Err(Misuse::new(format!(
             "`--scores`: there is no file `{}`",
             safe::line(pattern)
@@ -222,8 +213,8 @@ fn left_before(root: &Path, pattern: &str) -> anyhow::Result<(String, Proposal)>
     Ok((pattern.to_owned(), proposal))
 }
 
-/// Files with what differs if one is written again: the time and the size.
-type FileStates = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
+/// Files with what differs if one is written again.
+type FileStates = BTreeMap<PathBuf, FileState>;
 
 /// The files below a folder that may have results.
 fn states(root: &Path) -> FileStates {
@@ -233,12 +224,12 @@ fn states(root: &Path) -> FileStates {
         let ending = file.extension().and_then(|ending| ending.to_str());
         ending.is_some_and(|ending| ENDINGS.contains(&ending))
     };
-    let state = |data: Metadata| (data.modified().ok(), data.len());
     let files = files.into_iter().filter(may_be);
-    files
-        .filter_map(|file| Some((fs::metadata(&file).ok().map(state)?, file)))
-        .map(|(state, file)| (file, state))
-        .collect()
+    let states = files.filter_map(|file| {
+        let data = fs::metadata(&file).ok()?;
+        Some((file, FileState::of(&data)))
+    });
+    states.collect()
 }
 
 /// The one file that a run has written and that can be read as results, as the `file` of a suite.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::kind::{DOCUMENTS, QUESTIONS, is_text, names_documents};
 use super::steps::Steps;
 use super::survey::{Survey, field};
-use super::trial::{self, OutputForm, Tried};
+use super::trial::{self, OutputForm, TrialSubject};
 use crate::cli::ask;
 use kelvin_base::exit::Misuse;
 use kelvin_page::safe;
@@ -26,7 +26,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<B
     let run = |config: &Config| {
         let first = first_question(config)?;
         let asked = trial::TrialInput {
-            tried: Tried::Input("query", first.id.into()),
+            tried: TrialSubject::Input("query", first.id.into()),
             input: &first.input,
             program: first.program,
             reader: &trial::WholeOutput,
@@ -34,7 +34,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<B
         };
         trial::run(config, &asked)
     };
-    let trial = trial::settle(steps, &Tried::Input("query", first.id.into()), &run)?;
+    let trial = trial::settle(steps, &TrialSubject::Input("query", first.id.into()), &run)?;
     if let Some(output) = trial.look.and_then(|look| look.output) {
         output_fields(steps, &output, &first.expected)?;
     }

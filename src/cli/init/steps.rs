@@ -114,7 +114,11 @@ impl Steps<'_> {
                 let corpus = corpus::settle(self, survey)?;
                 let first = corpus.cases.first().map_or("", |case| &*case.name);
                 let run = |config: &Config| trial::run_case(config, &corpus);
-                let trial = trial::settle(self, &trial::Tried::Input("case", first.into()), &run)?;
+                let trial = trial::settle(
+                    self,
+                    &trial::TrialSubject::Input("case", first.into()),
+                    &run,
+                )?;
                 decision::settle(self, trial.look.as_ref())?;
                 let decided = trial
                     .look

@@ -42,14 +42,14 @@ pub(super) struct Trial {
 
 /// What is tried.
 #[derive(Clone, Debug)]
-pub(super) enum Tried {
+pub(super) enum TrialSubject {
     /// The pipeline, on one input: what such an input is called, and its name.
     Input(&'static str, Arc<str>),
     /// The evaluator, on all of its cases.
     Evaluator,
 }
 
-impl Tried {
+impl TrialSubject {
     /// The program, as the words before "failed" or "once".
     const fn program(&self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ pub(super) enum OutputForm {
 
 /// What the pipeline is asked in the trial.
 pub(super) struct TrialInput<'a> {
-    pub(super) tried: Tried,
+    pub(super) tried: TrialSubject,
     pub(super) input: &'a str,
     pub(super) program: Program<'a>,
     pub(super) reader: &'a dyn Reader,
@@ -111,7 +111,7 @@ impl Reader for WholeOutput {
 /// Runs the pipeline once on the first input, or the evaluator once, if the person agrees.
 pub(super) fn settle(
     steps: &mut Steps<'_>,
-    tried: &Tried,
+    tried: &TrialSubject,
     run: &dyn Fn(&Config) -> anyhow::Result<Look>,
 ) -> anyhow::Result<Trial> {
     let mut trial = Trial::default();
@@ -135,8 +135,8 @@ pub(super) fn settle(
     loop {
         let config = steps.config()?;
         let timeout = match tried {
-            Tried::Input(..) => config.limits.timeout,
-            Tried::Evaluator => EVALUATOR,
+            TrialSubject::Input(..) => config.limits.timeout,
+            TrialSubject::Evaluator => EVALUATOR,
         };
         steps.print(&format!(
             "running the {program}{first}, for at most {} s",
@@ -228,7 +228,8 @@ fn mended(look: &Look, run: &Option<String>) -> Option<String> {
 }
 
 /// How long an evaluator may take, as in a check.
-pub(super) const EVALUATOR: Duration = Duration::from_secs(kelvin_results::HOUR as u64);
+pub(super) const EVALUATOR: Duration =
+    Duration::from_secs(kelvin_results::DEFAULT_TIMEOUT_S as u64);
 
 /// How many lines are shown of an output, and of the text that the pipeline printed.
 const LINES: usize = 40;
@@ -241,7 +242,7 @@ const COLUMNS: usize = 160;
 
 /// The result of the pipeline for the first input, or of the evaluator.
 pub(super) struct Look {
-    pub(super) tried: Tried,
+    pub(super) tried: TrialSubject,
     /// The outcome of the call, with the decision field of the configuration.
     pub(super) outcome: Outcome,
     /// What the pipeline wrote, if it is an object or a list, or a text where an answer in prose or results are asked
@@ -268,7 +269,7 @@ pub(super) fn run_case(config: &Config, corpus: &Corpus) -> anyhow::Result<Look>
     let evidence = steps::settings(config);
     let scorer = judge::chosen_scorer(&evidence.scorer);
     let asked = TrialInput {
-        tried: Tried::Input("case", Arc::clone(&case.name)),
+        tried: TrialSubject::Input("case", Arc::clone(&case.name)),
         input: case.input(),
         program: evidence.program(),
         reader: &DecisionReader::new(evidence, &*scorer),
@@ -304,8 +305,8 @@ pub(super) fn run(config: &Config, asked: &TrialInput<'_>) -> anyhow::Result<Loo
     }
     let runner = Runner::open(|site| asked.program.target.open(site), settings)?;
     let case = match &asked.tried {
-        Tried::Input(_, name) => Arc::clone(name),
-        Tried::Evaluator => "evaluator".into(),
+        TrialSubject::Input(_, name) => Arc::clone(name),
+        TrialSubject::Evaluator => "evaluator".into(),
     };
     let task = Task {
         case,
@@ -396,14 +397,14 @@ impl Look {
             None => "no exit code, ".to_owned(),
         };
         let what = match &self.tried {
-            tried @ Tried::Input(..) => tried.input(""),
-            Tried::Evaluator => "evaluator".to_owned(),
+            tried @ TrialSubject::Input(..) => tried.input(""),
+            TrialSubject::Evaluator => "evaluator".to_owned(),
         };
         let seconds = self.outcome.seconds;
         let mut lines = vec![format!("{what}: {exit}{seconds:.1} s")];
         if let Some(output) = &self.output {
             let text = match (&self.tried, output.as_str()) {
-                (Tried::Evaluator, Some(text)) => {
+                (TrialSubject::Evaluator, Some(text)) => {
                     let mut begin: Vec<&str> = text.lines().take(BEGIN + 1).collect();
                     let has_more = begin.len() > BEGIN;
                     begin.truncate(BEGIN);
@@ -469,7 +470,7 @@ impl Look {
 }
 
 /// Why there is no answer, with the last lines that the pipeline printed.
-pub(super) fn failed(tried: &Tried, failure: &Failure) -> anyhow::Error {
+pub(super) fn failed(tried: &TrialSubject, failure: &Failure) -> anyhow::Error {
     let printed = match failure.stderr.trim() {
         "" => String::new(),
         text => format!("\n{text}"),

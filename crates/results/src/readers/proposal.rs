@@ -83,6 +83,11 @@ const LOWER: [&str; 12] = [
     "violation",
 ];
 
+/// Words that turn such a name round: `toxicity_free`, `no_error`, `bias_check`.
+const PRAISING: [&str; 10] = [
+    "no", "non", "not", "without", "free", "absent", "pass", "passed", "check", "ok",
+];
+
 /// Words in the names of columns whose numbers are grades, also where they are higher than 1.
 const GRADES: [&str; 5] = ["score", "rating", "grade", "quality", "points"];
 /// The usual highest grades.
@@ -129,12 +134,19 @@ pub(super) fn of_rows(format: Format, rows: &[Record]) -> Option<Proposal> {
     let answer = first(&ANSWERS, &|_| true);
     let error = first(&["error"], &|name| !is_score(name, rows));
     let used = [case, input, expected, answer, error];
-    let metrics: Vec<ProposedMetric> = names
+    let mut metrics: Vec<ProposedMetric> = names
         .iter()
         .filter(|name| !used.contains(&Some(name.as_str())))
         .filter_map(|name| metric(name, rows))
         .collect();
     case.or(input).filter(|_| !metrics.is_empty())?;
+    // Two fields may have the same last part.
+    let names: Vec<String> = metrics.iter().map(|metric| metric.name.clone()).collect();
+    for metric in &mut metrics {
+        if names.iter().filter(|name| **name == metric.name).count() > 1 {
+            metric.name = metric.column.replace('.', "_");
+        }
+    }
     let parts = [
         case.map(|name| format!("case: {name}")),
         input.map(|name| format!("input: [{name}]")),
@@ -239,6 +251,13 @@ fn highest(name: &str, rows: &[Record]) -> Option<f64> {
     highest
 }
 
+/// Whether a column has verdicts in words, as `PASS`: these are better whatever the name of the column is.
+fn are_verdicts(column: &str, rows: &[Record]) -> bool {
+    let verdicts = ["pass", "passed", "correct", "fail", "failed", "incorrect"];
+    let mut texts = rows.iter().filter_map(|row| row.text(column));
+    texts.any(|text| verdicts.contains(&text.trim().to_ascii_lowercase().as_str()))
+}
+
 /// The metric that a column may be.
 fn metric(column: &str, rows: &[Record]) -> Option<ProposedMetric> {
     let words = words(column);
@@ -256,7 +275,7 @@ fn metric(column: &str, rows: &[Record]) -> Option<ProposedMetric> {
     let name = column.rsplit_once('.').map_or(column, |(_, name)| name);
     Some(ProposedMetric {
         name: name.to_owned(),
-        better: match has(&LOWER) {
+        better: match has(&LOWER) && !has(&PRAISING) && !are_verdicts(column, rows) {
             true => Direction::Lower,
             false => Direction::Higher,
         },

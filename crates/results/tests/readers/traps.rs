@@ -709,6 +709,19 @@ mod refused {
                 .contains("`metrics: {verdict: {better: higher, range: [0, 1]}}`"),
             "{error}"
         );
+        // A name that praises, a verdict of a check, and a flag of a fault.
+        let csv = "case,toxicity_free,bias,hallucination,a.score,b.score\na,1,PASS,true,1,0\n";
+        let error =
+            read_bytes("r.csv", csv.as_bytes(), None, &Columns::default()).expect_err("refused");
+        for metric in [
+            "toxicity_free: {better: higher,",
+            "bias: {better: higher,",
+            "hallucination: {better: lower,",
+            "a_score: {column: a.score, better: higher,",
+            "b_score: {column: b.score, better: higher,",
+        ] {
+            assert!(error.0.contains(metric), "{metric}: {error}");
+        }
         // Names as JavaScript writes them.
         let csv = "caseId,expectedOutput,isCorrect,latencyMs\na,x,1,0.5\n";
         let error =

@@ -2,8 +2,8 @@
 //! A process gets one call after the other, or several calls at once: each as its own message, or as a list in one
 //! message.
 //!
-//! If a process with several calls is lost, or an answer does not come in time, it is not known which of its calls is the cause. So each
-//! of them is repeated alone, and only that result counts.
+//! If a process with several calls is lost, or an answer does not come in time, it is not known which of its calls is
+//! the cause. So each of them is repeated alone, and only that result counts.
 
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
