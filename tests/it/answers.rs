@@ -381,11 +381,7 @@ fn a_reason_that_is_worded_otherwise_each_time_is_not_told_and_one_that_never_wa
 #[test]
 fn calls_that_take_much_longer_than_on_the_base_leave_something_to_do() {
     let project = tickets(&classifier("bug", "feature"));
-    let config = project.read("kelvin.yaml");
-    project.write(
-        "kelvin.yaml",
-        &format!("{config}\nvariants: {{swap: 1, reorder: 1, pad_length: 1, pad_content: 1}}\n"),
-    );
+    project.config("variants: {swap: 1, reorder: 1, pad_length: 1, pad_content: 1}\n");
     let (said, judgement) = gate_after(&project, |project| {
         let script = classifier("bug", "feature");
         project.write("pipeline.sh", &format!("sleep 0.7\n{script}"));

@@ -151,7 +151,7 @@ fn kel_49_no_color_and_a_pipe_give_no_escape_codes() {
 
 #[test]
 fn the_terminal_report_fits_a_screen_and_says_what_it_is() {
-    let project = Project::new(CONSTANT);
+    let project = Project::usual(CONSTANT);
     let said = project.check();
     let lines: Vec<&str> = said.stdout.lines().collect();
     assert!(lines.len() <= 24, "{} lines:\n{}", lines.len(), said.stdout);

@@ -9,7 +9,7 @@ use crate::project::{CONSTANT, GROUNDED, Project, counting, is_calm};
 
 #[test]
 fn the_output_folder_has_the_documented_files() {
-    let project = Project::new(CONSTANT);
+    let project = Project::usual(CONSTANT);
     project.check();
     let files = project.files("kelvin");
     for name in [
@@ -174,7 +174,7 @@ fn kel_39_p12_p13_folders_and_cases_with_odd_names_reach_the_pipeline_intact() {
 
 #[test]
 fn kel_43_a_dry_run_writes_every_input_and_starts_nothing() {
-    let project = Project::new(&counting(CONSTANT));
+    let project = Project::usual(&counting(CONSTANT));
     let said = project.kelvin(&["check", "--dry-run"]).expect(0);
     assert_eq!(project.calls(), 0);
     let report = project.json("kelvin/report.json");
@@ -192,8 +192,8 @@ fn kel_43_a_dry_run_writes_every_input_and_starts_nothing() {
 
 #[test]
 fn kel_40_p9_the_cache_saves_calls_and_never_returns_an_answer_of_other_code() {
-    let project = Project::new(&counting(GROUNDED));
-    project.config("cache: true\nfingerprint: [pipeline.sh]\n");
+    let project = Project::usual(&counting(GROUNDED));
+    project.config("variants: {}\ncache: true\nfingerprint: [pipeline.sh]\n");
     project.check();
     assert_eq!(project.calls(), 4 * 13);
     let first = project.report();
@@ -214,7 +214,7 @@ fn kel_40_p9_the_cache_saves_calls_and_never_returns_an_answer_of_other_code() {
 
 #[test]
 fn kel_40_without_a_cache_every_input_is_run_exactly_once() {
-    let project = Project::new(&counting(CONSTANT));
+    let project = Project::usual(&counting(CONSTANT));
     project.check();
     assert_eq!(project.calls(), 52);
     let cost = &project.json("kelvin/report.json")["run"]["session"]["cost"];
@@ -250,7 +250,7 @@ fn no_report_holds_the_path_of_the_machine() {
 
 #[test]
 fn a_list_names_what_a_dry_run_writes_and_writes_nothing() {
-    let project = Project::new(CONSTANT);
+    let project = Project::usual(CONSTANT);
     let said = project.kelvin(&["check", "--list"]).expect(0);
     assert!(!project.path("kelvin").exists());
     let listed: Vec<&str> = said

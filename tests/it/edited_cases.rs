@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::project::{CONSTANT, GROUNDED, HAS, Project};
+use crate::project::{CONSTANT, GROUNDED, HAS, Project, USUAL};
 use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 /// A project whose base has a report, and may be measured too.
@@ -127,6 +127,7 @@ fn a_case_that_the_base_cannot_answer_stays_an_edited_one_and_a_budget_that_is_t
     let project = project(&url);
     let fails = format!("{HAS}if has \"$1\" POISON; then exit 1; fi\n{GROUNDED}");
     project.write("pipeline.sh", &fails);
+    project.config(&format!("baseline: {{compute: true}}\n{USUAL}"));
     commit(&project, "a pipeline that some input breaks");
     git(project.root(), &["push", "--quiet", "origin", "main"]);
     save(&project);

@@ -31,7 +31,7 @@ fn repository(settings: &str) -> (tempfile::TempDir, Project) {
     );
     project.write(
         "kelvin.yaml",
-        &format!("retrieval:\n  run: {{python: \"shop.find:search\"}}\n  golden: questions.jsonl\nharmless: []\n{settings}"),
+        &format!("retrieval:\n  run: {{python: \"shop.find:search\"}}\n  golden: questions.jsonl\njobs: 1\nharmless: []\n{settings}"),
     );
     let (remote, url) = crate::repository::bare();
     project.write(".gitignore", "/kelvin/\n__pycache__/\n.venv/\nindex.txt\n");

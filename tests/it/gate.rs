@@ -322,8 +322,11 @@ fn a_change_that_edits_what_is_measured_is_told_so_first_and_another_layout_is_n
         "{}",
         said.stdout
     );
-    project.config("timeout_s: 20\nvariants: {reorder: 1, swap: 2}\nfingerprint: [pipeline.sh]\n");
-    commit(&project, "fewer variants");
+    project.config(
+        "timeout_s: 20\nvariants: {reorder: 2, pad_length: 1, pad_content: 1, swap: 2}\n\
+         fingerprint: [pipeline.sh]\n",
+    );
+    commit(&project, "other variants");
     let said = project
         .kelvin(&["gate", "--no-rerun", "--fail-on", "never"])
         .expect(0);
@@ -334,7 +337,7 @@ fn a_change_that_edits_what_is_measured_is_told_so_first_and_another_layout_is_n
             "code": "edits_measure",
             "effect": "warn",
             "text": "this change edits what is measured: fingerprint [] → [\"pipeline.sh\"], \
-                     variants.reorder 3 → 1, variants.swap 3 → 2",
+                     variants.reorder 1 → 2, variants.swap 3 → 2",
         })
     );
 }

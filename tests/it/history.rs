@@ -400,7 +400,7 @@ fn every_run_has_its_value_verdict_cost_and_change_on_a_page_also_from_the_branc
     );
     let worse = rows.iter().find(|row| row.contains("<q>regression</q>"));
     let worse = worse.expect("the newest run was judged");
-    insta::assert_snapshot!(redacted(worse), @r#"<th scope="row">[HASH]</th><td>[TIME]</td><td><code>evidence.invariance</code> 1.0000, <code>evidence.sensitivity</code> 0.0000, <code>evidence.failure_rate</code> 0.0000, <code>evidence.kelvin_score</code> 1.0000</td><td><q>regression</q></td><td>104 calls, 0 from the cache, [SECONDS] s</td><td>the code of the pipeline; <code>alder</code> is worse in <code>evidence.sensitivity</code>: 1.0000 → 0.0000, <code>birch</code> is worse in <code>evidence.sensitivity</code>: 1.0000 → 0.0000, <code>cedar</code> is worse in <code>evidence.sensitivity</code>: 1.0000 → 0.0000, and 5 more</td>"#);
+    insta::assert_snapshot!(redacted(worse), @r#"<th scope="row">[HASH]</th><td>[TIME]</td><td><code>evidence.invariance</code> 1.0000, <code>evidence.sensitivity</code> 0.0000, <code>evidence.failure_rate</code> 0.0000, <code>evidence.kelvin_score</code> 1.0000</td><td><q>regression</q></td><td>56 calls, 0 from the cache, [SECONDS] s</td><td>the code of the pipeline; <code>alder</code> is worse in <code>evidence.sensitivity</code>: 1.0000 → 0.0000, <code>birch</code> is worse in <code>evidence.sensitivity</code>: 1.0000 → 0.0000, <code>cedar</code> is worse in <code>evidence.sensitivity</code>: 1.0000 → 0.0000, and 5 more</td>"#);
     assert!(
         rows.iter()
             .any(|row| row.contains("v1.0.0") && !row.contains("<q>"))

@@ -115,7 +115,7 @@ fn all_dead(project: &Project) {
 
 #[test]
 fn a_service_has_the_figures_of_the_same_command_and_one_process_answers_a_run() {
-    let command = Project::new(GROUNDED);
+    let command = Project::usual(GROUNDED);
     command.check();
     let service = started(DECIDE, "");
     service.check();

@@ -7,8 +7,8 @@ use crate::project::{CONSTANT, KNOWING, Project, counting};
 
 #[test]
 fn a_run_prunes_once_a_day_and_says_so() {
-    let project = Project::new(CONSTANT);
-    project.config("fingerprint: [pipeline.sh]\ncache: true\n");
+    let project = Project::usual(CONSTANT);
+    project.config("variants: {}\nfingerprint: [pipeline.sh]\ncache: true\n");
     project.check();
     let aged = |path: &str, days: u64| {
         let file = fs::File::options().write(true).open(project.path(path));
@@ -112,7 +112,7 @@ fn no_secret_is_in_what_a_check_reports_prints_or_records() {
         ("DB_PASSWORD", "p@ss word&1=2"),
         ("PIN_SECRET", "8675309867"),
     ];
-    let project = Project::new(&format!(
+    let project = Project::usual(&format!(
         "{KNOWING}echo \"key $OPENAI_API_KEY and $SIGNING_SECRET\" >&2\n\
          printf '%s' \"user:$DB_PASSWORD!\" | base64 >&2\n\
          case \"$place\" in *reorder-02*) echo \"pin $PIN_SECRET\" >&2; exit 3;; esac\n\

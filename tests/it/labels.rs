@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::answers::leaves_nothing_to_do;
-use crate::project::{CONSTANT, Project, Said};
+use crate::project::{CONSTANT, Project, SUMMED, Said};
 use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 const CASES: usize = 16;
@@ -421,10 +421,10 @@ fn a_noisy_classifier_that_is_unchanged_is_not_red() {
     // real luck turns one unchanged gate in twenty red, as docs/gate.md says.
     let luck = TempDir::new().expect("a folder");
     let noisy = script(&format!(
-        "input=$(cksum < \"$1\"); input=${{input%% *}} call=0\nset -C\n\
+        "{SUMMED}\ninput=$sum call=0\nset -C\n\
          until command : 2> /dev/null > \"{}/$input-$call\"; do call=$((call + 1)); done\nset +C\n\
-         luck=$(printf '%s' \"$input $call\" | cksum)\n\
-         if [ $((${{luck%% *}} % 10)) -eq 0 ]; then answer=other; fi\n",
+         mixed \"$input $call\"\n\
+         if [ $((mixed % 10)) -eq 0 ]; then answer=other; fi\n",
         luck.path().display()
     ));
     let tickets = Tickets::new(&noisy, Some(&table(right)), "repeats: 3\n");

@@ -40,7 +40,7 @@ fn lint_tells_everything_that_is_wrong_with_its_place() {
         .expect(1);
     insta::assert_snapshot!(lines_with(&said.stdout, &["`sede`", "other.yaml", "kelvin.yaml"]), @"
     error: unknown key `sede`
-     --> kelvin.yaml:6:1
+     --> kelvin.yaml:7:1
     kelvin.yaml: cannot be run
      --> other.yaml:1:6
     other.yaml: cannot be run

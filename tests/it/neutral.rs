@@ -55,7 +55,7 @@ fn a_repeat_is_told_no_number() {
 fn a_pipeline_that_counts_its_calls_does_not_know_the_kinds() {
     // After the four originals it takes the last three of each twelve for swaps, which is the order of the report.
     let counts = "echo x >> calls; n=$(wc -l < calls); [ $n -gt 4 ] && [ $(((n - 5) % 12)) -ge 9 ]";
-    let project = Project::new(&looking(counts));
+    let project = Project::usual(&looking(counts));
     project.kelvin(&["check", "--jobs", "1"]).expect(0);
     assert_eq!(project.calls(), 52);
     let [sensitivity, invariance] =
@@ -75,7 +75,7 @@ fn records(project: &Project, out: &str) -> (Vec<String>, Vec<Vec<u8>>) {
 
 #[test]
 fn the_folder_of_the_report_is_laid_out_as_ever_and_equal_runs_are_equal() {
-    let project = Project::new(&format!("{GROUNDED}: > \"$2.sum\"\n"));
+    let project = Project::usual(&format!("{GROUNDED}: > \"$2.sum\"\n"));
     project
         .kelvin(&["check", "--dry-run", "--out", "planned"])
         .expect(0);

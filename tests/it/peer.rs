@@ -44,15 +44,15 @@ fn m4_swaps_are_as_many_as_asked_for_also_where_a_case_has_one_rule() {
 
 #[test]
 fn m14_a_declared_scale_says_how_far_apart_two_decisions_are() {
-    let project = Project::new(&format!(
+    let project = Project::usual(&format!(
         "{KNOWING}case \"$place\" in */baseline/*) d=low;; *reorder*) d=medium;; *) d=low;; esac\n\
          printf '{{\"decision\": \"%s\"}}' $d > \"$2\"",
     ));
     project.tell_places();
-    project.config("scorer: {ordinal: [low, medium, high]}\n");
+    project.config("variants: {}\nscorer: {ordinal: [low, medium, high]}\n");
     project.check();
     assert_eq!(project.figure("invariance.reorder"), json!(0.5));
-    project.config("scorer: {ordinal: [low, high]}\n");
+    project.config("variants: {}\nscorer: {ordinal: [low, high]}\n");
     project.check();
     let report = project.json("kelvin/report.json");
     assert_eq!(
@@ -95,7 +95,7 @@ fn kel_27_all_baselines_failing_exits_with_2_and_still_writes_every_report() {
 
 #[test]
 fn kel_45_every_score_of_every_report_has_its_sample_beside_it() {
-    let project = Project::new(FIRST_UNIT);
+    let project = Project::usual(FIRST_UNIT);
     let said = project.check();
     for text in [
         said.stdout,

@@ -285,9 +285,9 @@ pub(crate) fn files(project: &Project) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn a_check_writes_secrets_where_the_table_says_and_nowhere_else() {
-    let project = Project::new(GIVES_AWAY);
+    let project = Project::usual(GIVES_AWAY);
     project.config(
-        "cache: true\nfingerprint: [pipeline.sh]\nretry: { max_attempts: 2, initial_delay_s: 0.01, transient_exit_codes: [3] }\n",
+        "variants: {}\ncache: true\nfingerprint: [pipeline.sh]\nretry: { max_attempts: 2, initial_delay_s: 0.01, transient_exit_codes: [3] }\n",
     );
     plant(&project);
     let mut places = BTreeMap::new();

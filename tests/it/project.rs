@@ -83,6 +83,15 @@ mixed() {
 "###
     };
 }
+pub(crate) use mixed;
+
+/// A number of all lines of the input in their order, in the shell itself as well.
+pub(crate) const SUMMED: &str = concat!(
+    mixed!(),
+    r###"sum=7
+while IFS= read -r line || [ "$line" ]; do mixed "$line"; sum=$(((sum * 8191 + mixed) % 94906249)); done < "$1"
+"###
+);
 
 /// Decides by the governing units alone, in any order: grounded.
 pub(crate) const GROUNDED: &str = concat!(
@@ -117,6 +126,13 @@ printf '{"decision": "%s"}' "$mixed" > "$2"
 "###
 );
 
+/// One variant of each kind that must change nothing. Most tests are about what is said of a run and who decides, and
+/// most of their time would go to further calls.
+const FEW: &str = "variants: {reorder: 1, pad_length: 1, pad_content: 1}\n";
+
+/// As many variants as a configuration has that says nothing of them, for tests that count them or need them.
+pub(crate) const USUAL: &str = "variants: {}\n";
+
 /// Finds out where the record of the input goes, as `/alder/perturbations/reorder-02/input.md`, for pipelines that
 /// are to fail on some inputs alone. Nothing that a pipeline is given tells it: the text is looked up among those
 /// that [`Project::tell_places`] has written.
@@ -128,6 +144,13 @@ impl Project {
     /// Four cases of five units, of which one, `rule`, governs; and a pipeline.
     pub(crate) fn new(script: &str) -> Self {
         Self::in_folder("project", script)
+    }
+
+    /// The same with the usual number of variants.
+    pub(crate) fn usual(script: &str) -> Self {
+        let project = Self::new(script);
+        project.config(USUAL);
+        project
     }
 
     /// The same in a folder with a name of one's own.
@@ -155,13 +178,14 @@ impl Project {
         self.folder.path()
     }
 
-    /// Writes `kelvin.yaml` with further lines.
+    /// Writes `kelvin.yaml` with further lines, and with few variants unless these lines say how many.
     pub(crate) fn config(&self, more: &str) -> &Self {
+        let few = if more.contains("variants:") { "" } else { FEW };
         self.write(
             "kelvin.yaml",
             &format!(
                 "run: sh pipeline.sh {{input}} {{output}}\ncases: cases\ndecision_field: decision\n\
-                 governing_types: [rule]\njobs: 2\n{more}"
+                 governing_types: [rule]\njobs: 2\n{more}{few}"
             ),
         );
         self

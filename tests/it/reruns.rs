@@ -1,7 +1,7 @@
 use kelvin_fixtures::text::{lines_with, redacted};
 use serde_json::json;
 
-use crate::project::{CONSTANT, GROUNDED, Project, beside, rules};
+use crate::project::{CONSTANT, GROUNDED, Project, SUMMED, beside, rules};
 use crate::repository::{bare, branch, commit, git, publish, pushed, save, verdict};
 
 /// The grounded pipeline, but the second call for the unperturbed text of three of the four cases
@@ -134,8 +134,8 @@ fn keeping(code: &str, key: &str, wait: f64) -> String {
     format!(
         r###"
 # {code}
-sum=$(cksum < "$1")
-key="{code}{key}-${{sum%% *}}"
+{SUMMED}
+key="{code}{key}-$sum"
 if [ ! -e "state/$key" ]; then
   sleep {wait}
   answer=$(awk '{rules}END {{ printf "%.0f", sum }}' "$1")

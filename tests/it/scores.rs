@@ -36,7 +36,7 @@ fn kel_32_a_pipeline_that_looks_at_the_order_is_not_invariant() {
 
 #[test]
 fn kel_33_means_are_over_samples_and_every_figure_has_its_n() {
-    let project = Project::new(CONSTANT);
+    let project = Project::usual(CONSTANT);
     project.check();
     let metrics = &project.json("kelvin/report.json")["metrics"];
     // 4 cases: 3 reorders, 3 + 3 pads, and one rule swapped with each of three peers.
@@ -141,7 +141,7 @@ fn kel_47_without_noise_the_corrected_figures_are_the_raw_ones() {
 #[test]
 fn m5_failures_are_a_figure_of_their_own_and_never_stability() {
     // Fails on every input that is not the case itself: only the case has `asks for room` first.
-    let project = Project::new(&format!(
+    let project = Project::usual(&format!(
         "{KNOWING}case \"$place\" in */baseline/*) ;; *reorder-01*) ;; *) echo no >&2; exit 4;; esac\n\
          printf '{{\"decision\": \"go\"}}' > \"$2\"",
     ));
@@ -165,8 +165,8 @@ fn m5_failures_are_a_figure_of_their_own_and_never_stability() {
 
 #[test]
 fn repeats_are_scored_each_by_itself() {
-    let project = Project::new(CONSTANT);
-    project.config("repeats: 3\n");
+    let project = Project::usual(CONSTANT);
+    project.config("variants: {}\nrepeats: 3\n");
     project.check();
     let report = project.json("kelvin/report.json");
     assert_eq!(report["metrics"]["evidence.invariance"]["n"], json!(108));

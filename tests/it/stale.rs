@@ -290,9 +290,9 @@ fn what_kelvin_prints_into_a_file_of_the_repository_is_no_code() {
 
 #[test]
 fn a_repository_that_cannot_be_read_is_never_called_none() {
-    let project = Project::new("printf '{\"decision\": \"go\"}' > \"$2\"");
+    let project = Project::usual("printf '{\"decision\": \"go\"}' > \"$2\"");
     project.write(".gitignore", "/kelvin/\n/.kelvin*\n");
-    project.config("cache: true\n");
+    project.config("variants: {}\ncache: true\n");
     git(project.root(), &["init", "--quiet"]);
     commit(&project, "base");
     let unknown = ["config", "extensions.ofTomorrow", "true"];
@@ -313,7 +313,7 @@ fn a_repository_that_cannot_be_read_is_never_called_none() {
     [{"code":"unmeasured","text":"evidence.following.rule was not measured: no swap could show anything: the answers of donor and case are no further apart than two answers of one case"},{"code":"cache","text":"nothing was resumed: nothing tells whether the code of the pipeline has changed: the git repository here cannot be opened: unsupported extension name extensions.oftomorrow, and `fingerprint` names no files"},{"code":"cache","text":"the cache was not used: nothing tells whether the code of the pipeline has changed: the git repository here cannot be opened: unsupported extension name extensions.oftomorrow, and `fingerprint` names no files"}]
     "#);
     // With `fingerprint` both work there.
-    project.config("cache: true\nfingerprint: [pipeline.sh]\n");
+    project.config("variants: {}\ncache: true\nfingerprint: [pipeline.sh]\n");
     check(&project);
     assert!(check(&project).0 > 40);
 }

@@ -59,7 +59,7 @@ fn kel_25_a_list_as_decision_stops_at_the_first_baseline_and_names_its_type() {
 
 #[test]
 fn kel_28_one_failing_baseline_leaves_its_case_out_and_nothing_else() {
-    let project = Project::new(&format!(
+    let project = Project::usual(&format!(
         "case \"$(head -n 1 \"$1\")\" in *cedar*) echo cannot read cedar >&2; exit 9;; esac\n{CONSTANT}"
     ));
     let said = project.check();
@@ -83,7 +83,7 @@ fn a_first_baseline_that_crashes_does_not_stop_the_others() {
 
 #[test]
 fn a_list_in_one_variant_or_a_later_baseline_is_one_failed_invocation() {
-    let project = Project::new(&format!(
+    let project = Project::usual(&format!(
         "{KNOWING}case \"$place\" in *reorder-02*|*/cedar/baseline/*) printf '{{\"decision\": [1]}}' > \"$2\"; exit;; \
          esac\n{CONSTANT}"
     ));
@@ -99,7 +99,7 @@ fn a_list_in_one_variant_or_a_later_baseline_is_one_failed_invocation() {
 
 #[test]
 fn kel_29_a_failed_variant_has_no_distance_and_is_counted() {
-    let project = Project::new(&format!(
+    let project = Project::usual(&format!(
         "{KNOWING}case \"$place\" in *reorder-02*) exit 5;; esac\n{CONSTANT}"
     ));
     project.tell_places();
@@ -269,8 +269,8 @@ fn an_input_that_a_run_was_killed_in_the_middle_of_is_not_there() {
 
 #[test]
 fn a_resumed_run_takes_no_answer_of_other_code_or_another_seed() {
-    let project = Project::new(&counting(GROUNDED));
-    project.config("fingerprint: [pipeline.sh]\n");
+    let project = Project::usual(&counting(GROUNDED));
+    project.config("variants: {}\nfingerprint: [pipeline.sh]\n");
     project.check();
     project.write("pipeline.sh", &counting(CONSTANT));
     project.write("new.sh", "");

@@ -114,7 +114,7 @@ fn all_dead(project: &Project, file: &str) {
 
 #[test]
 fn a_function_and_a_worker_have_the_figures_of_the_same_command() {
-    let command = Project::new(GROUNDED);
+    let command = Project::usual(GROUNDED);
     command.check();
     let function = with_function(DECIDE, "");
     function.check();
@@ -139,7 +139,7 @@ fn a_function_and_a_worker_have_the_figures_of_the_same_command() {
 
 #[test]
 fn several_calls_at_once_have_the_figures_of_the_same_command() {
-    let command = Project::new(GROUNDED);
+    let command = Project::usual(GROUNDED);
     command.check();
     for project in with_several(false) {
         project.check();

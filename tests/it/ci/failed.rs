@@ -79,8 +79,8 @@ fn a_configuration_that_is_wrong_is_told_at_its_line() {
     let mut rig = green();
     let good = rig.project.read("kelvin.yaml");
     for (wrong, line, told) in [
-        (format!("{good}jbos: 3\n"), 6, "jbos"),
-        (format!("{good}repeats: [\n"), 6, "kelvin.yaml"),
+        (format!("{good}jbos: 3\n"), 7, "jbos"),
+        (format!("{good}repeats: [\n"), 7, "kelvin.yaml"),
     ] {
         rig.project.write("kelvin.yaml", &wrong);
         changed(&mut rig);

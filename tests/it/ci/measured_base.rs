@@ -137,13 +137,17 @@ fn an_unchanged_pipeline_that_varies_has_no_redder_comment_than_job() {
         let luck = tempfile::tempdir().expect("a folder");
         let counts = luck.path().display();
         let script = format!(
-            "input=$(cksum < \"$1\"); input=${{input% *}}${{input#* }}\n\
+            "{SUMMED}\ninput=$sum\n\
              printf . >> '{counts}/'$input; read -r asked < '{counts}/'$input\n\
-             drawn=$(echo $input ${{#asked}} | cksum)\n\
-             if [ $((${{drawn%% *}} % {every})) = 0 ]; then printf '{{\"decision\": \"none\"}}' > \"$2\"; else\n\
+             mixed \"$input ${{#asked}}\"\n\
+             if [ $((mixed % {every})) = 0 ]; then printf '{{\"decision\": \"none\"}}' > \"$2\"; else\n\
              {GROUNDED}\nfi\n"
         );
-        let mut rig = Rig::changed(Server::start(), (&script, &script), COMPUTE);
+        let mut rig = Rig::changed(
+            Server::start(),
+            (&script, &script),
+            &format!("{COMPUTE}{USUAL}"),
+        );
         let (job, bundle) = any_bundle_of(&mut rig);
         let judged: Value = serde_json::from_slice(&bundle).expect("JSON");
         let judged = &judged["judgement"];

@@ -24,7 +24,7 @@ use tempfile::TempDir;
 
 use crate::begun::{World, begun};
 use crate::github::{PULL, REPOSITORY, Server, TOKEN};
-use crate::project::{CONSTANT, GROUNDED, Project, Said, beside};
+use crate::project::{CONSTANT, GROUNDED, Project, SUMMED, Said, USUAL, beside};
 use crate::repository::{bare, branch, commit, git, pushed, save};
 
 /// A repository with a baseline on its base branch, and a pull request.

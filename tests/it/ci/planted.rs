@@ -53,7 +53,8 @@ fn a_workflow_shows_and_uploads_no_secret() {
     let mut rig = Rig::configured(
         Server::start(),
         GIVES_AWAY,
-        "cache: true\nfingerprint: [pipeline.sh]\nretry: { max_attempts: 2, initial_delay_s: 0.01, transient_exit_codes: [3] }\n",
+        "variants: {}\ncache: true\nfingerprint: [pipeline.sh]\n\
+         retry: { max_attempts: 2, initial_delay_s: 0.01, transient_exit_codes: [3] }\n",
     );
     planted::plant(&rig.project);
     let places = places(&mut rig, 3);

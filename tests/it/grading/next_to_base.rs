@@ -1,32 +1,38 @@
 use serde_json::{Value, json};
 
 use super::gated::{branch, saved};
-use crate::project::Project;
+use crate::project::{Project, mixed};
 use crate::repository::{bare, verdict};
 
 /// Answers with a quality that varies from call to call. The first number is how good it is on average.
-const ANSWER: &str = "echo x >> calls\n\
-                      read -r prompt < \"$1\"\n\
-                      noise=$(printf '%s %s' \"$(wc -l < calls)\" \"$prompt\" | cksum)\n\
-                      echo \"quality $((MEAN + ${noise%% *} % 30 - 15)) of this kind\" > \"$2\"\n";
+const ANSWER: &str = concat!(
+    mixed!(),
+    "echo x >> calls\n\
+     read -r prompt < \"$1\"\n\
+     mixed \"$(wc -l < calls) $prompt\"\n\
+     echo \"quality $((MEAN + mixed % 30 - 15)) of this kind\" > \"$2\"\n"
+);
 
 /// Says which of two answers has the higher quality, and errs by up to ten, one way or the other. An answer that
 /// is not whole has none.
-const JUDGE: &str = r#"text=$(cat)
-noise=$(printf '%s' "$text" | cksum)
+const JUDGE: &str = concat!(
+    mixed!(),
+    r#"text=$(cat)
+mixed "$text"
 by=$(printf '%s' "$text" | awk '
   sub(/^BEGIN /, "") { sub(/ [^ ]*$/, ""); of = $0 }
   /^END / { of = "" }
   /^quality [0-9]+ of this kind$/ { quality[of] = $2 }
   END { print quality["ANSWER ONE"] - quality["ANSWER TWO"] }
 ')
-margin=$((by + ${noise%% *} % 20 - 10))
+margin=$((by + mixed % 20 - 10))
 echo x >> asked
 choice=tie
 [ $margin -le 2 ] || choice=one
 [ $margin -ge -2 ] || choice=two
 printf '{"notes": "by %s", "choice": "%s"}' "$margin" "$choice"
-"#;
+"#
+);
 
 fn project() -> Project {
     let project = Project::new("exit 9\n");

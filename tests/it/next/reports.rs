@@ -50,7 +50,7 @@ fn an_export_shows_its_first_example_or_how_to_get_one() {
     let said = follow(&project, &said);
     insta::assert_snapshot!(said.stdout, @"
     wrote 4 examples to the set/examples.csv
-    left out: 48 invocations of a variant (`--variants` exports them too)
+    left out: 24 invocations of a variant (`--variants` exports them too)
     next: head -n 2 'the set/examples.csv'
     ");
     // Without its inputs a report has no examples, and a new run has them.

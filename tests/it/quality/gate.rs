@@ -1,7 +1,7 @@
 //! The quality score at the gate, in real repositories, with changes whose right verdict is known.
 
 use super::*;
-use crate::project::{beside, rules};
+use crate::project::{SUMMED, beside, rules};
 
 const GATED: &str =
     "gate: {metrics: {quality.quality_score: {policy: gate}}, budget: {calls: 0}}\n";
@@ -252,8 +252,8 @@ fn keeping(code: &str, key: &str, wait: f64) -> String {
     format!(
         r###"
 # {code}
-sum=$(cksum < "$1")
-key="{code}{key}-${{sum%% *}}"
+{SUMMED}
+key="{code}{key}-$sum"
 if [ ! -e "state/$key" ]; then
   sleep {wait}
   answer=$(awk '{rules}END {{ printf "%.0f", sum }}' "$1")

@@ -10,13 +10,15 @@ mod tools;
 use kelvin_fixtures::text::{lines_with, redacted};
 use serde_json::{Value, json};
 
-use crate::project::{Project, Said};
+use crate::project::{Project, Said, mixed};
 use crate::repository::{bare, commit, git, pushed, save, verdict};
 
 /// An evaluator of twenty cases. `broken` beside the project lists the cases that are answered wrongly now, `slip` says how
 /// many of a hundred answers are wrong by chance, and `errors` lists the cases that cannot be scored. It writes the cases of
 /// its second argument, or all.
-const EVALUATOR: &str = r#"
+const EVALUATOR: &str = concat!(
+    mixed!(),
+    r#"
 echo x >> ../runs
 run=$(wc -l < ../runs)
 touch ../broken ../errors
@@ -36,14 +38,15 @@ $id
 "
   case $some in *"$line"*) ;; *) [ -z "$2" ] || continue;; esac
   ok=1 error=
-  chance=$(printf '%s %s' "$id" "$run" | cksum)
-  [ $((${chance%% *} % 100)) -ge "$slip" ] || ok=0
+  mixed "$id $run"
+  [ $((mixed % 100)) -ge "$slip" ] || ok=0
   case $broken in *"$line"*) ok=0;; esac
   case $errors in *"$line"*) ok= error="the judge did not answer";; esac
   echo "$id,$question,yes,answer $ok,$ok,0.5,$error" >> "$1"
 done
 exit 1
-"#;
+"#
+);
 
 const SUITE: &str = "results:\n  - name: qa\n    run: ORDER=cat sh eval.sh {output}\n    format: csv\n    \
                      columns: {case: id, input: [question], expected: [expected], answer: answer, error: error}\n    \

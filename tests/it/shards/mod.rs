@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Project, counting};
+use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Project, SUMMED, counting};
 
 /// Everything that can be told of a run: every kind, repeats, replays.
 const EVERYTHING: &str = "repeats: 3\nnoise_floor: {replications: 4}\nperturbations:\n  enable: [swap_condition, \
@@ -19,7 +19,6 @@ const EVERYTHING: &str = "repeats: 3\nnoise_floor: {replications: 4}\nperturbati
 
 /// Answers by its first unit, but not always: some inputs fail, some have no decision.
 const FAILING: &str = r###"
-sum=$(cksum < "$1"); sum=${sum%% *}
 case $((sum % 7)) in
   0) echo "no luck with this one" >&2; exit 3;;
   1) printf '{"other": 1}' > "$2"; exit 0;;
@@ -155,7 +154,10 @@ fn so_it_is_with_every_kind_with_repeats_and_with_a_noise_floor() {
 
 #[test]
 fn so_it_is_where_invocations_fail() {
-    let project = shipped(FAILING, "repeats: 2\nnoise_floor: {replications: 3}\n");
+    let project = shipped(
+        &format!("{SUMMED}{FAILING}"),
+        "repeats: 2\nnoise_floor: {replications: 3}\n",
+    );
     joined_is_whole(&project, &["--seed", "5"], 0);
     let report = project.report();
     let failed = report["metrics"]["evidence.failure_rate"]["value"].as_f64();
