@@ -3,10 +3,11 @@
 //! so that the gate can tell where words that never differed are others now.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::record::{ChecksSection, Outcome, ScenarioRecord, ScenarioRun};
 use kelvin_base::digest::Fields;
-use kelvin_record::{Answer, AnsweredItem, KeptText, SectionAnswers};
+use kelvin_record::{Answer, AnsweredItem, Conduct, KeptText, SectionAnswers};
 
 /// The answers of a section.
 pub(super) fn section_answers(section: &ChecksSection) -> SectionAnswers<'_> {
@@ -36,7 +37,10 @@ fn item(scenario: &ScenarioRecord) -> AnsweredItem<'_> {
         asked: asked(scenario),
         expected: scenario.expected.as_deref().map(Cow::Borrowed),
         itself: scenario.runs.iter().map(answer).collect(),
-        said: scenario.runs.iter().map(said).collect(),
+        conduct: BTreeMap::from([(
+            Conduct::Words,
+            scenario.runs.iter().map(said).collect(),
+        )]),
         ..AnsweredItem::default()
     }
 }
@@ -117,8 +121,6 @@ fn is_blank(output: &KeptText) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::record::CheckResult;
     use kelvin_base::failure::{Failure, FailureKind};
