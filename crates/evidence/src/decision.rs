@@ -1,13 +1,13 @@
 //! Reads the decision from an output.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 use super::EvidenceSettings;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_probe::{DecisionField, answer};
-use kelvin_record::{FIELDS_BESIDE, has_words};
+use kelvin_record::{FIELDS_BESIDE, TURN, has_words};
 use kelvin_run::Reader;
 use kelvin_run::judge::Scorer;
 use kelvin_run::targets::Reply;
@@ -107,6 +107,9 @@ pub(super) fn is_withheld_decision(of: &Value) -> bool {
     }
 }
 
+/// The answers to how many of the turns before the last are stored at most.
+const TURNS_BESIDE: usize = 8;
+
 /// How many characters of a field are stored at most.
 const MOST_BESIDE: usize = 200;
 
@@ -159,6 +162,35 @@ fn add_leaves(name: &str, value: Value, leaves: &mut Vec<(String, String)>) {
     if !text.is_empty() {
         leaves.push((name.to_owned(), text));
     }
+}
+
+/// The answers to the first turns of a conversation that has further ones, by the names of the turns: of an output with
+/// a decision the decision, of any other its texts that have words.
+pub(super) fn earlier_turns(
+    conversation: &[u8],
+    decision: &DecisionField,
+) -> BTreeMap<String, String> {
+    let mut turns: Vec<Map<String, Value>> =
+        serde_json::from_slice(conversation).unwrap_or_default();
+    turns.pop();
+    turns.truncate(TURNS_BESIDE);
+    let answered = (1..).zip(turns).filter_map(|(number, mut turn)| {
+        let output = turn.remove("output")?;
+        let text = match answer::find(output.to_string().as_bytes(), decision).unwrap_or(output) {
+            Value::String(text) => text,
+            value if value.is_object() => {
+                let mut leaves = Vec::new();
+                add_leaves("", value, &mut leaves);
+                let texts = leaves.into_iter().map(|(_, text)| text);
+                let worded: Vec<String> = texts.filter(|text| has_words(text)).collect();
+                worded.join("; ")
+            }
+            other => other.to_string(),
+        };
+        let text = beginning(text.trim(), MOST_BESIDE);
+        (!text.is_empty()).then(|| (format!("{TURN}{number}"), text))
+    });
+    answered.collect()
 }
 
 /// The beginning of a text, with a mark if it was shortened. The text is never cut inside a word, because a masker only
@@ -271,6 +303,35 @@ mod tests {
             assert_eq!(beside(&other, &pointer), []);
         }
         assert!(fields_beside(b"no JSON", &key).is_empty());
+    }
+
+    #[test]
+    fn the_answers_to_all_turns_but_the_last_are_kept() {
+        let key = DecisionField::Key("decision".to_owned());
+        let output = json!({"decision": "no", "id": "a-1"});
+        let free = json!({"text": "I wait.", "meta": {"at": "2026-11-30", "why": "so soon"}});
+        let turns = json!([
+            {"turn": 1, "input": "a", "output": output}, {"turn": 2, "input": "b", "output": "plain words"},
+            {"turn": 3, "input": "c", "output": free}, {"turn": 4, "input": "d", "output": output},
+        ]);
+        let kept = [
+            ("turn 1", "no"),
+            ("turn 2", "plain words"),
+            ("turn 3", "so soon; I wait."),
+        ];
+        let kept = kept.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        assert_eq!(
+            earlier_turns(turns.to_string().as_bytes(), &key),
+            BTreeMap::from(kept)
+        );
+        let many: Vec<Value> = (1..=20)
+            .map(|at| json!({"turn": at, "input": "", "output": "x"}))
+            .collect();
+        assert_eq!(
+            earlier_turns(json!(many).to_string().as_bytes(), &key).len(),
+            TURNS_BESIDE
+        );
+        assert_eq!(earlier_turns(b"no JSON", &key), BTreeMap::new());
     }
 
     #[test]
