@@ -178,6 +178,70 @@ fn an_unchanged_service_passes_the_gate_and_one_that_forgets_the_rule_is_red() {
     assert!(judgement.contains("\"the base commit\""), "{judgement}");
 }
 
+/// A service that gives a reason for its decision, and what differs at every call: an identifier, a time, a count.
+fn with_reason(answer: &str) -> String {
+    let noise = r#"
+import random, uuid
+from email.utils import format_datetime
+from datetime import datetime, timedelta
+def noise():
+    at = datetime(2026, 11, 30) + timedelta(seconds=random.randrange(10**7))
+    return {"id": str(uuid.uuid4()), "at": format_datetime(at), "usage": {"tokens": random.randrange(10**6)}}
+"#;
+    let served = SERVE.replace("{\"result\": {\"label\": decide(text)}}", answer);
+    assert_ne!(served, SERVE);
+    format!("{noise}\n{DECIDE}\n{served}")
+}
+
+#[test]
+fn what_a_service_says_beside_its_decision_is_told_where_it_is_another_one() {
+    const BESIDE: &str = "{\"result\": {\"label\": decide(text), \"reason\": \"by \" + decide(text), **noise()}, **noise()}";
+    const AROUND: &str = "{\"result\": {\"label\": decide(text), **noise()}, \"why\": {\"reason\": \"by \" + decide(text), **noise()}}";
+    let thrice = "repeats: 3\n";
+    let exact = "gate: {deterministic: true}\n";
+    // The field and the items of what is told, and the page.
+    let told = |more: &str, base: &str, head: &str| {
+        let project = started("", &format!("{FEW}{more}"));
+        project.write("app.py", &with_reason(base));
+        project.check();
+        project.write("base.json", &project.read("kelvin/report.json"));
+        project.write("app.py", &with_reason(head));
+        let said = project.kelvin(&["gate", "--baseline", "base.json"]);
+        assert_eq!(said.code, Some(0), "{}", said.stdout);
+        let asides = &project.json("kelvin/gate.json")["answers"]["evidence"]["asides"];
+        let asides = asides.as_array().into_iter().flatten();
+        let told = asides.map(|aside| format!("{} {}", aside["field"], aside["items"]));
+        let told: Vec<String> = told.collect();
+        (told.join(", "), project.read("kelvin/gate.md"))
+    };
+    for (more, base, field) in [
+        (thrice, BESIDE, "\"reason\" 4"),
+        (exact, BESIDE, "\"reason\" 4"),
+        (thrice, AROUND, "\"why.reason\" 4"),
+    ] {
+        let (first, page) = told(more, base, &base.replace("by ", "no more by "));
+        assert_eq!(first, field, "{more} {base}: {page}");
+        if field.starts_with("\"reason") {
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(lines_with(&page, &["### ", "**`", "Look "]), @"
+                ### ✅ Kelvin: pass, 4 of 4 cases get the same answer with another `reason`
+                **`alder` gets the same answer, but its `reason` is *no more by Room 0 may be given to at most 3 people. Rule* instead of *by Room 0 may be given to at most 3 people. Rule* (and 3 more cases)**
+                Look whether `reason` is still right, first that of case `alder`: the gate compares the answers, and not what stands beside them.
+                ");
+            }
+        }
+        let (first, page) = told(more, base, base);
+        assert_eq!(first, "", "{more} {base}: {page}");
+    }
+    // A reason that is worded otherwise in each call is no other one on the head.
+    let worded = BESIDE.replace(
+        "by ",
+        "by \" + random.choice([\"all means\", \"chance\", \"law\", \"rule\"]) + \" ",
+    );
+    let (first, page) = told(thrice, &worded, &worded);
+    assert_eq!(first, "", "{page}");
+}
+
 #[test]
 fn a_base_is_not_measured_by_the_service_of_its_change() {
     let (_remote, url) = repository::bare();

@@ -845,3 +845,63 @@ for line in sys.stdin:
     let input = project.json("kelvin/c0/baseline/input.json");
     assert_eq!(input["turns"], conversation(0)["turns"]);
 }
+
+/// An agent that keeps its conversation, and says this in the turns before the last.
+fn talks(words: &str) -> String {
+    format!(
+        r#"
+import random, uuid
+said = {{}}
+def decide(input, conversation_id, turn):
+    said[conversation_id] = said.get(conversation_id, "") + json.dumps(input)
+    return both(said[conversation_id]) if turn == 3 else {words}
+"#
+    )
+}
+
+#[test]
+fn other_words_in_a_turn_before_the_last_are_told() {
+    const EXACT: &str = "gate: {deterministic: true}";
+    const REPEATED: &str = "repeats: 3";
+    let told = |more: &str, base: &str, head: &str| {
+        let project = with_agent(&talks(base), conversation);
+        configured(&project, FUNCTION, &format!("{TURNS}\n{more}"));
+        let few = project.read("kelvin.yaml").replace(
+            "pad_length: 1, pad_content: 1, swap: 4",
+            "pad_length: 0, pad_content: 0, swap: 0",
+        );
+        project.write("kelvin.yaml", &few);
+        project.check();
+        project.write("base.json", &project.read("kelvin/report.json"));
+        project.write("app.py", &format!("{RULES}\n{}", talks(head)));
+        project.kelvin(&["gate", "--baseline", "base.json"]);
+        let judgement = project.json("kelvin/gate.json");
+        let asides = &judgement["answers"]["evidence"]["asides"];
+        let page = project.read("kelvin/gate.md");
+        let told: Vec<String> = asides
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|aside| format!("{} {}", aside["field"], aside["items"]))
+            .collect();
+        (told.join(", "), page)
+    };
+    let waits = "f'I wait for turn {turn + 1}'";
+    let refuses = "'I wait for nobody' if turn == 1 else f'I wait for turn {turn + 1}'";
+    for more in [EXACT, REPEATED] {
+        let (first, page) = told(more, waits, refuses);
+        assert_eq!(first, "\"turn 1\" 8", "{more}: {page}");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(lines_with(&page, &["### ", "**`", "Look "]), @"
+            ### ✅ Kelvin: pass, 8 of 8 cases get the same answer with another `turn 1`
+            **`c0` gets the same answer, but its `turn 1` is *I wait for nobody* instead of *I wait for turn 2* (and 7 more cases)**
+            Look whether `turn 1` is still right, first that of case `c0`: the gate compares the answers, and not what stands beside them.
+            ");
+        }
+        for same in [waits, "str(uuid.uuid4())"] {
+            assert_eq!(told(more, same, same).0, "", "{more}: {same}");
+        }
+    }
+    let varying = "random.choice(['I wait', 'Go on, please', 'What else is there?'])";
+    assert_eq!(told(REPEATED, varying, varying).0, "");
+}

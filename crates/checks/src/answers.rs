@@ -1,21 +1,26 @@
 //! Defines what the gate compares between both sides: which checks hold. The words of an agent are no part of that,
 //! because they differ between two runs of the same model, and no scenario requires specific words. They stand beside it,
-//! so that the gate can tell where words that never differed are others now.
+//! as do the calls to services, so that the gate can tell where what never differed is another one now.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::record::{ChecksSection, Outcome, ScenarioRecord, ScenarioRun};
 use kelvin_base::digest::Fields;
-use kelvin_record::{Answer, AnsweredItem, KeptText, SectionAnswers};
+use kelvin_record::{Answer, AnsweredItem, Conduct, KeptText, SectionAnswers};
 
 /// The answers of a section.
 pub(super) fn section_answers(section: &ChecksSection) -> SectionAnswers<'_> {
     let items = section.items.iter();
+    let mut runs = section.items.values().flat_map(|one| &one.runs);
+    let has_events = runs.any(|run| run.events.is_some());
     SectionAnswers {
         are_endings: true,
         are_scored_outside: false,
         types: Vec::new(),
-        items: items.map(|(id, one)| (id.as_str(), item(one))).collect(),
+        items: items
+            .map(|(id, one)| (id.as_str(), item(one, has_events)))
+            .collect(),
     }
 }
 
@@ -31,12 +36,27 @@ fn asked(scenario: &ScenarioRecord) -> Option<Cow<'_, str>> {
     }
 }
 
-fn item(scenario: &ScenarioRecord) -> AnsweredItem<'_> {
+/// `has_events`: whether the agent has logged events in any scenario, so that none in this one is known as well.
+fn item(scenario: &ScenarioRecord, has_events: bool) -> AnsweredItem<'_> {
+    let of_runs = |text: &dyn Fn(&ScenarioRun) -> Option<KeptText>| {
+        let runs = scenario.runs.iter();
+        let texts = runs.map(|run| text(run).filter(|_| run.failure.is_none()));
+        texts.map(|text| text.map(Answer::Kept)).collect()
+    };
+    let mut conduct: BTreeMap<Conduct, Vec<Option<Answer>>> = BTreeMap::from([
+        (Conduct::Calls, of_runs(&|run| run.calls.clone())),
+        (Conduct::Words, of_runs(&|run| run.output.clone())),
+    ]);
+    if has_events {
+        let nothing = KeptText::of(Conduct::NOTHING);
+        let events = of_runs(&|run| Some(run.events.clone().unwrap_or_else(|| nothing.clone())));
+        conduct.insert(Conduct::Events, events);
+    }
     AnsweredItem {
         asked: asked(scenario),
         expected: scenario.expected.as_deref().map(Cow::Borrowed),
         itself: scenario.runs.iter().map(answer).collect(),
-        said: scenario.runs.iter().map(said).collect(),
+        conduct,
         ..AnsweredItem::default()
     }
 }
@@ -103,13 +123,6 @@ fn answer(run: &ScenarioRun) -> Option<Answer> {
     }))
 }
 
-/// The words of the agent in one run; none if the pipeline did not finish.
-fn said(run: &ScenarioRun) -> Option<Answer> {
-    let finished = run.failure.is_none();
-    let output = run.output.as_ref().filter(|_| finished)?;
-    Some(Answer::Kept(output.clone()))
-}
-
 /// Whether an answer has no words. Of a text that is not stored, only the digest tells whether it is empty.
 fn is_blank(output: &KeptText) -> bool {
     output.text.trim().is_empty() && output.digest == KeptText::of(&output.text).digest
@@ -117,8 +130,6 @@ fn is_blank(output: &KeptText) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::record::CheckResult;
     use kelvin_base::failure::{Failure, FailureKind};
@@ -139,6 +150,8 @@ mod tests {
             composite: None,
             checks: checks.collect::<BTreeMap<_, _>>(),
             output: None,
+            calls: None,
+            events: None,
             forbidden: Vec::new(),
             failure: None,
         }

@@ -6,6 +6,7 @@
 
 mod added;
 mod answers;
+mod conduct;
 mod config;
 mod figures;
 mod forbidden;

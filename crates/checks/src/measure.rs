@@ -64,6 +64,8 @@ fn scenario_run(called: &Called, settings: &ChecksSettings, scenario: &Scenario)
                     .whole_output
                     .unwrap_or_else(|| KeptText::beginning(&answer.agent_output, MOST_OF_OUTPUT)),
             ),
+            calls: answer.calls,
+            events: answer.events,
             forbidden: answer.forbidden,
             failure: None,
         },
@@ -72,6 +74,8 @@ fn scenario_run(called: &Called, settings: &ChecksSettings, scenario: &Scenario)
             composite: None,
             checks: skipped(settings, scenario, &failure.kind),
             output: None,
+            calls: None,
+            events: None,
             forbidden: Vec::new(),
             failure: Some(failure),
         },

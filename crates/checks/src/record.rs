@@ -133,6 +133,13 @@ pub(crate) struct ScenarioRun {
     /// The beginning of what the agent answered; missing if the pipeline failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<KeptText>,
+    /// The requests of the agent to the mocked servers that record them, in order; missing if none of them records, or if
+    /// not all requests are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) calls: Option<KeptText>,
+    /// The names of the events that the agent appended to the audit log, in order; missing if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) events: Option<KeptText>,
     /// The forbidden actions of the run, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) forbidden: Vec<String>,
@@ -216,6 +223,12 @@ pub(super) struct ScenarioAnswer {
     /// If the answer is longer, the digest and the length of the whole answer, with its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) whole_output: Option<KeptText>,
+    /// The requests to the mocked servers that record them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) calls: Option<KeptText>,
+    /// The events in the audit log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) events: Option<KeptText>,
 }
 
 impl ScenarioRecord {
@@ -242,8 +255,9 @@ impl ScenarioRun {
         if texts == KeptTexts::Full {
             return;
         }
-        if let Some(output) = &mut self.output {
-            output.shorten(texts);
+        let of_agent = [&mut self.output, &mut self.calls, &mut self.events];
+        for text in of_agent.into_iter().flatten() {
+            text.shorten(texts);
         }
         let short = |text: &str| match texts {
             KeptTexts::None => NOT_KEPT.to_owned(),
@@ -387,6 +401,8 @@ mod tests {
                 ),
             ]),
             output: Some(KeptText::of(&format!("{SAID} {long}"))),
+            calls: Some(KeptText::of(&format!("POST /{SAID}"))),
+            events: Some(KeptText::of(SAID)),
             forbidden: vec![format!("it wrote `{SAID}`")],
             failure: Some(Box::new(Failure {
                 kind: FailureKind::Exit(1),

@@ -190,6 +190,8 @@ mod tests {
             composite: None,
             checks: checks.collect(),
             output: None,
+            calls: None,
+            events: None,
             forbidden: Vec::new(),
             failure: None,
         };
@@ -208,6 +210,8 @@ mod tests {
             },
             checks: BTreeMap::new(),
             output: None,
+            calls: None,
+            events: None,
             forbidden: Vec::new(),
             failure: None,
         };

@@ -10,6 +10,7 @@ use std::{fs, io};
 
 use tempfile::TempDir;
 
+use super::conduct;
 use super::config::ChecksSettings;
 use super::forbidden::{Snapshot, leaks};
 use super::interpolate;
@@ -413,10 +414,7 @@ impl Target for ScenarioTarget<'_> {
             Err(error) => return unseen(error),
         };
         let secrets = forbidden.kept_secret(|| services.secrets());
-        let log = match secrets.is_empty() {
-            true => Ok(Vec::new()),
-            false => place.log(),
-        };
+        let log = place.log();
         let answered = std::mem::take(output);
         let streams = &ran.reply.streams;
         let places: [(&str, &[u8]); 4] = [
@@ -427,7 +425,8 @@ impl Target for ScenarioTarget<'_> {
         ];
         let mut found = leaks(&secrets, &places);
         // The pipeline got a file at this path. If it replaces the file, it hides the content.
-        found.extend(log.err().map(|what| {
+        let unread = log.as_ref().err().filter(|_| !secrets.is_empty());
+        found.extend(unread.map(|what| {
             format!("the audit log {what}: nobody can tell whether a secret stands in it")
         }));
         let both = before.as_ref().zip(after.as_ref());
@@ -463,6 +462,10 @@ impl Target for ScenarioTarget<'_> {
             Err(CheckInterrupted) => return Ended::Interrupted,
         };
         answer.forbidden = found;
+        let masked = |text: &str| self.text(text, &place, &services);
+        answer.calls = conduct::calls(&services, &masked);
+        let log = log.unwrap_or_default();
+        answer.events = conduct::events(&log, &masked);
         if let Err(trouble) = services.close() {
             return self.troubled(trouble);
         }

@@ -1,6 +1,7 @@
 //! The answers of the cases in the form in which the gate compares them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -55,7 +56,7 @@ fn item<'a>(
         expected: expected.map(Cow::Owned),
         itself: answers(samples, scorer),
         beside: &case.beside,
-        said: Vec::new(),
+        conduct: BTreeMap::new(),
         own: case.variants.iter().filter(holds).map(asked).collect(),
         swaps: swaps
             .filter_map(|variant| {

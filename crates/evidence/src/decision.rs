@@ -1,12 +1,13 @@
 //! Reads the decision from an output.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 use super::EvidenceSettings;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_probe::{DecisionField, answer};
+use kelvin_record::{FIELDS_BESIDE, TURN, has_words};
 use kelvin_run::Reader;
 use kelvin_run::judge::Scorer;
 use kelvin_run::targets::Reply;
@@ -106,8 +107,8 @@ pub(super) fn is_withheld_decision(of: &Value) -> bool {
     }
 }
 
-/// How many fields of an output are stored at most.
-const FIELDS_BESIDE: usize = 4;
+/// The answers to how many of the turns before the last are stored at most.
+const TURNS_BESIDE: usize = 8;
 
 /// How many characters of a field are stored at most.
 const MOST_BESIDE: usize = 200;
@@ -115,19 +116,81 @@ const MOST_BESIDE: usize = 200;
 /// How many characters of a field name are stored at most.
 const NAME_BESIDE: usize = 60;
 
-/// The first fields in the output besides the decision, sorted by name. Empty fields are left out.
+/// A few fields in the output besides the decision: first those with words, among these first those of the object with
+/// the decision, and then by name. Empty fields are left out. A field of an object has a name such as `trace.id`, so
+/// that what varies in it stands apart from the rest.
 pub(super) fn fields_beside(output: &[u8], decision: &DecisionField) -> BTreeMap<String, String> {
-    let fields = answer::beside(output, decision).unwrap_or_default();
-    let told = fields.into_iter().filter_map(|(name, value)| {
-        let text = match value {
-            Value::Null => return None,
+    let mut told = BTreeMap::new();
+    for (level, fields) in answer::beside(output, decision).into_iter().enumerate() {
+        let mut leaves = Vec::new();
+        add_leaves("", Value::Object(fields), &mut leaves);
+        for (name, text) in leaves {
+            told.entry(beginning(&name, NAME_BESIDE))
+                .or_insert((level, text));
+        }
+    }
+    let mut told: Vec<(String, (usize, String))> = told.into_iter().collect();
+    told.sort_by_key(|(_, (level, text))| (!has_words(text), *level));
+    let told = told.into_iter().take(FIELDS_BESIDE);
+    told.map(|(name, (_, text))| (name, text)).collect()
+}
+
+/// Adds the texts of a value that is neither null nor empty, each with its name.
+fn add_leaves(name: &str, value: Value, leaves: &mut Vec<(String, String)>) {
+    let of = |inner: &str| match name {
+        "" => inner.to_owned(),
+        _ => format!("{name}.{inner}"),
+    };
+    let text = match value {
+        Value::Null => return,
+        Value::Object(fields) => {
+            for (inner, value) in fields {
+                add_leaves(&of(&inner), value, leaves);
+            }
+            return;
+        }
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            for (at, value) in items.into_iter().enumerate() {
+                add_leaves(&of(&at.to_string()), value, leaves);
+            }
+            return;
+        }
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    let text = beginning(text.trim(), MOST_BESIDE);
+    if !text.is_empty() {
+        leaves.push((name.to_owned(), text));
+    }
+}
+
+/// The answers to the first turns of a conversation that has further ones, by the names of the turns: of an output with
+/// a decision the decision, of any other its texts that have words.
+pub(super) fn earlier_turns(
+    conversation: &[u8],
+    decision: &DecisionField,
+) -> BTreeMap<String, String> {
+    let mut turns: Vec<Map<String, Value>> =
+        serde_json::from_slice(conversation).unwrap_or_default();
+    turns.pop();
+    turns.truncate(TURNS_BESIDE);
+    let answered = (1..).zip(turns).filter_map(|(number, mut turn)| {
+        let output = turn.remove("output")?;
+        let text = match answer::find(output.to_string().as_bytes(), decision).unwrap_or(output) {
             Value::String(text) => text,
+            value if value.is_object() => {
+                let mut leaves = Vec::new();
+                add_leaves("", value, &mut leaves);
+                let texts = leaves.into_iter().map(|(_, text)| text);
+                let worded: Vec<String> = texts.filter(|text| has_words(text)).collect();
+                worded.join("; ")
+            }
             other => other.to_string(),
         };
         let text = beginning(text.trim(), MOST_BESIDE);
-        (!text.is_empty()).then(|| (beginning(&name, NAME_BESIDE), text))
+        (!text.is_empty()).then(|| (format!("{TURN}{number}"), text))
     });
-    told.take(FIELDS_BESIDE).collect()
+    answered.collect()
 }
 
 /// The beginning of a text, with a mark if it was shortened. The text is never cut inside a word, because a masker only
@@ -213,17 +276,62 @@ mod tests {
                 .map(|(name, text)| (name.to_owned(), text.to_owned()))
         );
         let pointer = DecisionField::Pointer("/result/decision".to_owned());
-        let nested = json!({"result": {"decision": 1, "reason": "so"}, "usage": 3});
+        let nested = json!({
+            "result": {"decision": 1, "reason": "so", "zone": 2}, "usage": {"tokens": 3, "note": "two words"},
+            "reason": "farther away", "id": "a1", "steps": [{"text": "first"}],
+        });
+        let kept = [
+            ("reason", "so"),
+            ("steps.0.text", "first"),
+            ("usage.note", "two words"),
+            ("zone", "2"),
+        ];
         assert_eq!(
             beside(&nested, &pointer),
-            [("reason".to_owned(), "so".to_owned())]
+            kept.map(|(name, text)| (name.to_owned(), text.to_owned()))
         );
         let many: BTreeMap<String, u8> = (0..9).map(|at| (format!("f{at}"), at)).collect();
-        assert_eq!(beside(&json!(many), &key).len(), FIELDS_BESIDE);
+        assert_eq!(beside(&json!(many), &key).len(), 0, "without a decision");
+        let many =
+            json!({"decision": 1, "f1": 1, "f2": 2, "f3": 3, "f4": 4, "why": "for a reason"});
+        let names: Vec<String> = beside(&many, &key)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(names, ["f1", "f2", "f3", "why"]);
         for other in [json!([1]), json!({"result": 1}), json!("text")] {
             assert_eq!(beside(&other, &pointer), []);
         }
         assert!(fields_beside(b"no JSON", &key).is_empty());
+    }
+
+    #[test]
+    fn the_answers_to_all_turns_but_the_last_are_kept() {
+        let key = DecisionField::Key("decision".to_owned());
+        let output = json!({"decision": "no", "id": "a-1"});
+        let free = json!({"text": "I wait.", "meta": {"at": "2026-11-30", "why": "so soon"}});
+        let turns = json!([
+            {"turn": 1, "input": "a", "output": output}, {"turn": 2, "input": "b", "output": "plain words"},
+            {"turn": 3, "input": "c", "output": free}, {"turn": 4, "input": "d", "output": output},
+        ]);
+        let kept = [
+            ("turn 1", "no"),
+            ("turn 2", "plain words"),
+            ("turn 3", "so soon; I wait."),
+        ];
+        let kept = kept.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        assert_eq!(
+            earlier_turns(turns.to_string().as_bytes(), &key),
+            BTreeMap::from(kept)
+        );
+        let many: Vec<Value> = (1..=20)
+            .map(|at| json!({"turn": at, "input": "", "output": "x"}))
+            .collect();
+        assert_eq!(
+            earlier_turns(json!(many).to_string().as_bytes(), &key).len(),
+            TURNS_BESIDE
+        );
+        assert_eq!(earlier_turns(b"no JSON", &key), BTreeMap::new());
     }
 
     #[test]

@@ -105,10 +105,12 @@ impl<'a> Measurement<'a> {
     pub(crate) fn records(&self) -> BTreeMap<String, CaseRecord> {
         let said = |task: &Task| {
             let output = self.runner.output(task)?;
-            Some(decision::fields_beside(
-                &output,
-                &self.survey.settings.decision_field,
-            ))
+            let field = &self.survey.settings.decision_field;
+            let mut fields = decision::fields_beside(&output, field);
+            if let Some(conversation) = self.runner.conversation(task) {
+                fields.extend(decision::earlier_turns(&conversation, field));
+            }
+            Some(fields)
         };
         let seen = (&self.outcomes, &said as &records::Outputs<'_>);
         records::of_cases(self.survey, self.plans, &self.rounds, seen)

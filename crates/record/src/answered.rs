@@ -41,12 +41,38 @@ pub struct AnsweredItem<'a> {
     pub itself: Vec<Option<Answer>>,
     /// The other output fields of the first of these answers, such as a reason, as texts for people.
     pub beside: &'a [BTreeMap<String, String>],
-    /// What the pipeline said in each run, if the answers say how the item ended; none for a run that failed.
-    pub said: Vec<Option<Answer>>,
+    /// What the pipeline did in each run, if the answers say how the item ended; none for a run that failed, and where
+    /// it is not known.
+    pub conduct: BTreeMap<Conduct, Vec<Option<Answer>>>,
     /// The answers to the variants that should get the same answer as the item.
     pub own: Vec<AnsweredInput<'a>>,
     /// The answers to the variants in which evidence was exchanged.
     pub swaps: Vec<AnsweredSwap<'a>>,
+}
+
+/// What an agent does beside how its scenario ends. First what matters most to those who are affected by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Conduct {
+    /// Its requests to services, in order.
+    Calls,
+    /// The events that it has logged, in order.
+    Events,
+    /// Its words.
+    Words,
+}
+
+impl Conduct {
+    /// The text in place of calls or events if there are none.
+    pub const NOTHING: &str = "nothing";
+
+    /// The name of the field in which a verdict has it; none for words.
+    pub const fn field(self) -> Option<&'static str> {
+        match self {
+            Self::Calls => Some("calls"),
+            Self::Events => Some("events"),
+            Self::Words => None,
+        }
+    }
 }
 
 /// The answers to one input, one for each run; none if the run failed.

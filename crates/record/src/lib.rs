@@ -4,6 +4,7 @@
 mod aligned;
 mod answered;
 pub mod approval;
+mod beside;
 mod comparisons;
 mod ending;
 mod findings;
@@ -24,9 +25,10 @@ pub use aligned::{
     Surroundings, UnfinishedRun, Viewpoint,
 };
 pub use answered::{
-    Answer, AnsweredInput, AnsweredItem, AnsweredSwap, ExpectedHit, Flip, Ought, RankedHit,
-    RankedHits, SectionAnswers,
+    Answer, AnsweredInput, AnsweredItem, AnsweredSwap, Conduct, ExpectedHit, Flip, Ought,
+    RankedHit, RankedHits, SectionAnswers,
 };
+pub use beside::{FIELDS_BESIDE, TURN, has_words};
 pub use comparisons::ItemComparisons;
 pub use ending::{ComparedSide, Ending};
 pub use findings::{Findings, RunView, SettingDiffers};

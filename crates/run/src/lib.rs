@@ -2,6 +2,7 @@
 //! recorded. A failed invocation is a value, not an error. An error means that the run itself cannot continue, e.g.
 //! because the disk is full or the output folder is locked.
 
+mod beside;
 mod cache;
 pub mod config;
 mod journal;
@@ -35,6 +36,7 @@ use kelvin_base::failure::{Failure, Streams};
 use kelvin_base::usage::Usage;
 use kelvin_system::pipeline::Made;
 
+pub use beside::beside;
 pub use journal::so_far;
 pub use runner::{Program, Rules, Runner, RunnerSettings, Start, Step, calls_of_an_order};
 pub use tree::{CALL, CONVERSATION, INPUTS, OUTPUT, Premises, folder_of};

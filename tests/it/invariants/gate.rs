@@ -1,6 +1,7 @@
 //! Invariants at the gate, in real repositories.
 
 use super::*;
+use crate::answers::leaves_nothing_to_do;
 use crate::repository::tells;
 
 /// A repository on a branch whose base has been measured and saved.
@@ -263,4 +264,85 @@ fn an_agent_that_says_something_else_though_every_check_holds_leaves_something_t
     commit(&project, "a comment");
     let (_, judgement) = gate(&project);
     assert_eq!(judgement["answers"]["checks"].get("asides"), None);
+}
+
+/// An agent that calls a bank and logs its tools before it says that it is done.
+fn payer(pays: &str) -> String {
+    format!(
+        r#"
+import json, os, random, urllib.request, uuid
+scenario = os.environ["KELVIN_SCENARIO"]
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({{}}))
+def call(path):
+    url = os.environ["KELVIN_SERVICE_BANK_URL"] + path
+    opener.open(urllib.request.Request(url, str(uuid.uuid4()).encode(), method="POST")).read()
+def tool(name):
+    event = {{"type": "tool", "name": name, "id": str(uuid.uuid4())}}
+    open(os.environ["KELVIN_AUDIT_LOG"], "a").write(json.dumps(event) + "\n")
+say = "done"
+call(f"/orders/{{uuid.uuid4()}}/read")
+{pays}
+print(say)
+"#
+    )
+}
+
+/// What is told first of the asides of a change from one agent to another: the field, how many items, and the page.
+fn aside_of(more: &str, base: &str, head: &str) -> (Value, Value, String) {
+    let project = Project::new("");
+    let task = |at: usize| format!("{{\"id\": \"s{at}\", \"prompt\": \"task {at}\"}}\n");
+    project.write("tasks.jsonl", &(0..6).map(task).collect::<String>());
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "run: python3 -S {{root}}/agent.py\nscenarios: tasks.jsonl\njobs: 2\nservices:\n  bank: {{type: http_mock, \
+             record: true, default_response: {{status: 200}}}}\ninvariants:\n  done: {{description: It says so, check: \
+             {{type: contains, value: done}}}}\n{more}"
+        ),
+    );
+    project.write("agent.py", &payer(base));
+    project.check();
+    project.write("base.json", &project.read("kelvin/report.json"));
+    project.write("agent.py", &payer(head));
+    let said = project.kelvin(&["gate", "--baseline", "base.json"]);
+    assert_eq!(said.code, Some(0), "{}", said.stdout);
+    let asides = &project.json("kelvin/gate.json")["answers"]["checks"]["asides"];
+    let page = project.read("kelvin/gate.md");
+    assert_eq!(leaves_nothing_to_do(&page), asides.is_null(), "{page}");
+    (asides[0]["field"].clone(), asides[0]["items"].clone(), page)
+}
+
+#[test]
+fn an_agent_that_pays_twice_though_every_check_holds_leaves_something_to_do() {
+    const ONCE: &str = "call('/pay')";
+    const TWICE: &str =
+        "call('/pay')\nif scenario == 's2': call('/pay'); say = 'done, and it is paid'";
+    for more in ["repeats: 3\n", "gate: {deterministic: true}\n"] {
+        let (field, items, page) = aside_of(more, ONCE, TWICE);
+        assert_eq!((field, items), (json!("calls"), json!(1)), "{page}");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(lines_with(&page, &["### ", "**", "Look "]), @"
+            ### ✅ Kelvin: pass, 1 of 6 scenarios ends as before with other calls
+            **`s2` ends as before, but calls *…bank POST /pay twice* instead of *…bank POST /pay***
+            Look whether the calls are still right, first in scenario `s2`: the gate compares which checks hold, and these are the same with either calls.
+            ");
+        }
+        // What is drawn anew in every call is no other call.
+        let (field, _, page) = aside_of(more, ONCE, ONCE);
+        assert_eq!(field, Value::Null, "{page}");
+    }
+    // One run of each side shows nothing, and neither do calls that vary on the base.
+    let (_, items, page) = aside_of("", ONCE, "call('/pay')\nif scenario == 's2': call('/pay')");
+    assert_eq!(items, Value::Null, "{page}");
+    let varying = "for _ in range(random.choice([1, 2])): call('/pay')";
+    let (_, items, page) = aside_of("repeats: 3\n", varying, varying);
+    assert_eq!(items, Value::Null, "{page}");
+    // A tool that is no server is known by what the agent logs.
+    let (field, items, page) = aside_of(
+        "repeats: 3\n",
+        "tool('pay')",
+        "tool('pay')\nif scenario == 's2': tool('pay')",
+    );
+    assert_eq!((field, items), (json!("events"), json!(1)), "{page}");
+    insta::assert_snapshot!(lines_with(&page, &["**`"]), @"**`s2` ends as before, but logs *tool pay twice* instead of *tool pay***");
 }

@@ -117,7 +117,7 @@ impl ChecksSettings {
     /// The digest of all data on which the answer of a scenario depends besides the scenario and the code: the checks
     /// and the values of their variables.
     pub(super) fn reader_digest(&self) -> Digest {
-        let fields = Fields::of("kelvin/reader/checks/v1")
+        let fields = Fields::of("kelvin/reader/checks/v2")
             .field("checks", looked_at(&self.written).to_string());
         let fields = match self.services.is_empty() {
             true => fields,

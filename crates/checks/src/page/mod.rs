@@ -455,6 +455,8 @@ mod tests {
             composite: Some(0.0),
             checks: BTreeMap::from([("mail_sent".to_owned(), check)]),
             output: None,
+            calls: None,
+            events: None,
             forbidden: Vec::new(),
             failure: None,
         };

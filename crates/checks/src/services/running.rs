@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use super::declared::variable;
-use super::{RunningService, Service, ServiceSite, Trouble};
+use super::{MockRecord, RunningService, Service, ServiceSite, Trouble};
 use kelvin_system::signal::Interrupt;
 
 /// How often a waiting scenario checks whether it is its turn.
@@ -101,6 +101,13 @@ impl<'a> RunningServices<'a> {
             "" => text,
             hidden => text.replace(hidden, &shown),
         })
+    }
+
+    /// The records of the servers that keep one, by name.
+    pub(crate) fn records(&self) -> Vec<(&str, Arc<MockRecord>)> {
+        let all = self.all.iter();
+        all.filter_map(|(name, service)| Some((*name, service.record().ok()?)))
+            .collect()
     }
 
     /// Records that the pipeline has ended. Fails if the record of a service is incomplete.

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use super::Measured;
 use kelvin_base::digest::Digest;
-use kelvin_record::{Answer, AnsweredInput, AnsweredItem, ComparedItem, Nouns, SectionAnswers};
+use kelvin_record::{
+    Answer, AnsweredInput, AnsweredItem, ComparedItem, Conduct, Nouns, SectionAnswers,
+};
 
 /// The answers of one probe on both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +27,9 @@ pub struct AnswerPairs {
     pub edited: Vec<ItemAnswers>,
 }
 
+/// The answers on the base and on the head, one for each run.
+type AnswersOfSides = (Vec<Option<Answer>>, Vec<Option<Answer>>);
+
 /// The other output fields, for each of the first answers.
 pub(crate) type FieldsBeside = Vec<BTreeMap<String, String>>;
 
@@ -43,8 +48,8 @@ pub struct ItemAnswers {
     pub itself: (Vec<Option<Answer>>, Vec<Option<Answer>>),
     /// The other output fields of the first answers, as texts for people.
     pub beside: (FieldsBeside, FieldsBeside),
-    /// What the pipeline said in each run, if the answers say how the item ended.
-    pub said: (Vec<Option<Answer>>, Vec<Option<Answer>>),
+    /// What the pipeline did in each run, if the answers say how the item ended.
+    pub conduct: BTreeMap<Conduct, AnswersOfSides>,
     /// The answers to the variants of both sides that should get the same answer as the item, repeat by repeat.
     pub own: (Vec<Option<Answer>>, Vec<Option<Answer>>),
     /// The names of the variants that should get the same answer as the item, on the base and on the head.
@@ -216,6 +221,10 @@ fn item(
     let names = |side: fn(&(&AnsweredInput<'_>, &AnsweredInput<'_>)) -> String| {
         shared.iter().map(side).collect()
     };
+    let conduct = base.conduct.iter().map(|(kind, before)| {
+        let after = head.conduct.get(kind).map_or(&[][..], Vec::as_slice);
+        (*kind, (counted(before, once.0), counted(after, once.1)))
+    });
     ItemAnswers {
         name: name.to_owned(),
         asked: owned(head.asked.as_ref().or(base.asked.as_ref())),
@@ -223,7 +232,7 @@ fn item(
         is_unjudged: base.is_unjudged && head.is_unjudged,
         itself: (counted(&base.itself, once.0), counted(&head.itself, once.1)),
         beside: (base.beside.to_vec(), head.beside.to_vec()),
-        said: (counted(&base.said, once.0), counted(&head.said, once.1)),
+        conduct: conduct.collect(),
         own: (
             run_after_run(shared.iter().map(|(before, _)| *before), once.0),
             run_after_run(shared.iter().map(|(_, after)| *after), once.1),

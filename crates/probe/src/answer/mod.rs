@@ -61,19 +61,13 @@ pub fn whole(bytes: &[u8]) -> Result<Value, Failure> {
     find(bytes, &DecisionField::Pointer(String::new()))
 }
 
-/// The object that contains a field, without the field; none if the output has no such object.
-pub fn beside(bytes: &[u8], field: &DecisionField) -> Option<Map<String, Value>> {
-    let mut path = path(field);
-    let key = path.pop()?;
-    let text = std::str::from_utf8(bytes).ok()?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    match pick(text, &path).ok()? {
-        Value::Object(mut fields) => {
-            fields.remove(&key);
-            Some(fields)
-        }
-        _ => None,
-    }
+/// The fields beside a field in an output, first those of the object that contains it, then those of the objects around
+/// it. None if the output has no such field.
+pub fn beside(bytes: &[u8], field: &DecisionField) -> Vec<Map<String, Value>> {
+    let path = path(field);
+    let found = whole(bytes).ok();
+    let found = found.and_then(|whole| kelvin_run::beside(whole, path.iter().map(String::as_str)));
+    found.unwrap_or_default()
 }
 
 /// The keys on the path to the value. In a pointer `~1` is a slash and `~0` a tilde (RFC 6901).

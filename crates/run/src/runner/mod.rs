@@ -50,6 +50,9 @@ pub struct Runner<'a> {
 /// Makes the text of an input when its task is run.
 type Input<'a, 'b> = dyn Fn(&Task) -> Cow<'a, str> + Sync + 'b;
 
+/// A conversation of more bytes is not read again.
+const LARGEST_CONVERSATION: u64 = 1 << 20;
+
 /// The capacity of the output buffer that a thread reuses for the next call.
 const KEPT_ROOM: usize = 256 * 1024;
 
@@ -212,6 +215,13 @@ impl<'a> Runner<'a> {
     /// that an answer from the cache is as complete as one from the pipeline.
     pub fn output(&self, task: &Task) -> Option<Vec<u8>> {
         self.tree.output(task, cache::KEPT_WHOLE as u64)
+    }
+
+    /// The turns of a finished task with their outputs, a JSON array from its folder. None if its input has no turns, if
+    /// the answer is one of the cache, or if the file is too large.
+    pub fn conversation(&self, task: &Task) -> Option<Vec<u8>> {
+        self.settings.rules.turns.as_ref()?;
+        self.tree.conversation(task, LARGEST_CONVERSATION)
     }
 
     /// Whether this runner calls a judge.

@@ -118,6 +118,11 @@ impl Leaf {
         read_if(&self.output, |length| length <= most)
     }
 
+    /// The conversation with the output of its last turn, if it has at most `most` bytes; none if there is none.
+    pub(crate) fn conversation(&self, most: u64) -> Option<Vec<u8>> {
+        read_if(&self.path.join(CONVERSATION), |length| length <= most)
+    }
+
     /// Removes the input and the output of an earlier run. During a call, no folder may reveal under which name its
     /// text was stored before.
     pub(crate) fn clear(&self) -> anyhow::Result<()> {

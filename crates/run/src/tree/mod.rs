@@ -110,6 +110,11 @@ impl Tree {
         self.leaf(task).output(most)
     }
 
+    /// The conversation in the folder of a task, if it has at most `most` bytes.
+    pub(super) fn conversation(&self, task: &Task, most: u64) -> Option<Vec<u8>> {
+        self.leaf(task).conversation(most)
+    }
+
     /// The folder of a task; it is created when a file is written to it. Of the files that an earlier run has left in
     /// it, only the input and the output stay until they are replaced or removed. Fails if the file system refuses it.
     pub(super) fn prepare(&self, task: &Task) -> anyhow::Result<Leaf> {

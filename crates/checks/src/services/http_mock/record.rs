@@ -149,6 +149,12 @@ impl MockRecord {
         json!({ "count": self.total, "first": first })
     }
 
+    /// The method and the path of every request, in order; none if not all requests are stored.
+    pub(crate) fn calls(&self) -> Option<impl Iterator<Item = (&str, &str)>> {
+        let requests = self.requests.iter();
+        (self.lost() == 0).then(|| requests.map(|one| (one.method.as_str(), one.path.as_str())))
+    }
+
     /// The data that were sent but not counted as a request, in one sentence for each kind.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let mut troubles = Vec::new();

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use ::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use ::http::{Method, Uri};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::body::{self, RequestBody};
 use super::host::{HostedService, ServiceHost, Unanswered};
 use super::{HttpMethod, HttpSettings, PORT, example_of};
-use crate::Premises;
 use crate::targets::handed::{self, HandedInput};
 use crate::targets::model::http::{self as client, Broken, ExchangeLimits, HttpResponse, Sent};
 use crate::targets::model::key::ServerKey;
 use crate::targets::model::{base_url, refusal, wire};
 use crate::targets::{Ended, FreshTarget, Invocation, Reply, Target, TargetSite, worker};
+use crate::{Premises, beside};
 use kelvin_base::cause::cause;
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
@@ -302,14 +302,13 @@ impl HttpTarget {
                 fails(FailureKind::OutputNotJson, what)
             });
         };
-        let Some(decision) = value.pointer(pointer) else {
+        in_field(&value, pointer, &self.site.decision_field).ok_or_else(|| {
             let what = format!(
                 "its answer has nothing at `{pointer}`, which `run.http.decision` names: found {}",
                 found(&value)
             );
-            return Err(fails(FailureKind::DecisionMissing, what));
-        };
-        Ok(in_field(decision, &self.site.decision_field))
+            fails(FailureKind::DecisionMissing, what)
+        })
     }
 }
 
@@ -419,23 +418,31 @@ impl Target for HttpTarget {
     }
 }
 
-/// The smallest output that contains a value in a field. If a text is the whole output, it is written unchanged.
-fn in_field(value: &Value, field: &str) -> Vec<u8> {
-    let output = match field.strip_prefix('/') {
-        Some(pointer) => {
-            let keys = pointer.split('/').rev();
-            keys.fold(
-                value.clone(),
-                |inside, key| json!({ key.replace("~1", "/").replace("~0", "~"): inside }),
-            )
+/// The output with the value at `pointer` in a field, and beside it what stands beside that value in the answer: no
+/// figure looks at it, but a reader wants to know where a reason is another one. Of two fields with one name the nearer
+/// one counts. If the value is the whole output, a text is written unchanged. None if nothing is at `pointer`.
+fn in_field(answer: &Value, pointer: &str, field: &str) -> Option<Vec<u8>> {
+    let value = answer.pointer(pointer)?;
+    let in_words = |key: &str| key.replace("~1", "/").replace("~0", "~");
+    let mut keys: Vec<String> = match field.strip_prefix('/') {
+        Some(pointer) => pointer.split('/').map(in_words).collect(),
+        None if field.is_empty() => {
+            return Some(match value {
+                Value::String(text) => text.clone().into_bytes(),
+                value => value.to_string().into_bytes(),
+            });
         }
-        None if field.is_empty() => match value {
-            Value::String(text) => return text.clone().into_bytes(),
-            value => value.clone(),
-        },
-        None => json!({ field: value }),
+        None => vec![field.to_owned()],
     };
-    output.to_string().into_bytes()
+    let path: Vec<String> = pointer.split('/').skip(1).map(in_words).collect();
+    let levels = beside(answer.clone(), path.iter().map(String::as_str))?;
+    let mut fields: Map<String, Value> = levels.into_iter().rev().flatten().collect();
+    fields.insert(keys.pop()?, value.clone());
+    let output = keys
+        .into_iter()
+        .rev()
+        .fold(Value::Object(fields), |inside, key| json!({ key: inside }));
+    Some(output.to_string().into_bytes())
 }
 
 /// The type of a value, for a message.

@@ -217,7 +217,8 @@ fn an_answer_is_the_output_and_one_connection_serves_all_calls() {
 
 #[test]
 fn the_decision_is_taken_by_its_pointer_and_stands_where_it_is_looked_for() {
-    let server = Loopback::new(|_, _, _| answer(200, "", r#"{"result": {"label": "go", "n": 1}}"#));
+    let said = r#"{"result": {"label": "go", "n": 1, "id": "a"}, "id": "b", "choices": [7, {"text": "so", "why": "x"}]}"#;
+    let server = Loopback::new(move |_, _, _| answer(200, "", said));
     let of = |pointer: &str, field: &str| {
         let settings = settings_for(&server, json!({ "decision": pointer, "method": "PUT" }));
         let yard = Yard::new(&settings, field, Duration::from_secs(20), &[]);
@@ -225,17 +226,18 @@ fn the_decision_is_taken_by_its_pointer_and_stands_where_it_is_looked_for() {
     };
     assert_eq!(
         of("/result/label", "decision"),
-        Ok(r#"{"decision":"go"}"#.to_owned())
+        Ok(json!({"choices": [7, {"text": "so", "why": "x"}], "decision": "go", "id": "a", "n": 1}).to_string())
     );
+    let result = json!({"label": "go", "n": 1, "id": "a"});
     assert_eq!(
-        of("/result/label", "/a/b"),
-        Ok(r#"{"a":{"b":"go"}}"#.to_owned())
+        of("/choices/1/text", "/a/b"),
+        Ok(json!({"a": {"b": "so", "id": "b", "result": result, "why": "x"}}).to_string())
     );
     assert_eq!(of("/result/label", ""), Ok("go".to_owned()));
-    assert_eq!(of("/result", ""), Ok(r#"{"label":"go","n":1}"#.to_owned()));
+    assert_eq!(of("/result", ""), Ok(result.to_string()));
     let missing = of("/result/word", "decision").expect_err("not there");
     assert_eq!(missing.kind, FailureKind::DecisionMissing);
-    insta::assert_snapshot!(missing.message, @"its answer has nothing at `/result/word`, which `run.http.decision` names: found an object with `result`");
+    insta::assert_snapshot!(missing.message, @"its answer has nothing at `/result/word`, which `run.http.decision` names: found an object with `choices`, `id`, `result`");
     assert!(missing.stdout.contains("label"), "{missing:?}");
     assert!(server.seen()[0].0.starts_with("PUT "));
 }
