@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::project::{CONSTANT, GROUNDED, HAS, Project, USUAL};
+use crate::project::{CONSTANT, GROUNDED, HAS, Project, USUAL, text};
 use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 /// A project whose base has a report, and may be measured too.
@@ -293,8 +293,11 @@ fn records(blank: &str, accented: &str) -> String {
 
 #[test]
 fn a_loss_does_not_hide_behind_another_layout_of_the_file_of_records() {
-    const READS: &str = "case $(cat \"$1\") in *granted*) echo '{\"decision\": \"granted\"}';; *) echo '{\"decision\": \
-                         \"refused\"}';; esac > \"$2\"\n";
+    const READS: &str = concat!(
+        text!(),
+        "case $text in *granted*) echo '{\"decision\": \"granted\"}';; *) echo '{\"decision\": \"refused\"}';; \
+         esac > \"$2\"\n"
+    );
     let (_remote, url) = bare();
     let project = pushed(&url, READS);
     let configured = "run: sh pipeline.sh {input} {output}\ncases: cases.json\nrecords: {id: name}\ndecision_field: \
@@ -344,8 +347,11 @@ fn said_again(records: &mut [String]) {
     }
 }
 
-const REFUSES_THE_LATE: &str = "case $(cat \"$1\") in *late*) echo '{\"decision\": \"refused\"}';; *) echo \
-                                '{\"decision\": \"granted\"}';; esac > \"$2\"\n";
+const REFUSES_THE_LATE: &str = concat!(
+    text!(),
+    "case $text in *late*) echo '{\"decision\": \"refused\"}';; *) echo '{\"decision\": \"granted\"}';; \
+     esac > \"$2\"\n"
+);
 
 /// A project whose base has a report of records without an id.
 fn project_without_ids(url: &str, more: &str) -> Project {

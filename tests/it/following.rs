@@ -2,7 +2,7 @@ use kelvin_fixtures::text::lines_with;
 use serde_json::{Value, json};
 
 use crate::project::is_calm;
-use crate::project::{CONSTANT, Project};
+use crate::project::{CONSTANT, Project, text};
 
 /// Approves by the credit score alone.
 const LOANS: &str = r#"
@@ -202,14 +202,17 @@ fn a_single_case_that_is_not_as_it_should_be_is_told_where_the_means_are_fine() 
 }
 
 /// Sorts tickets by what they say; `$REFUND` is its answer to those about a refund.
-const TICKETS: &str = r#"
-case $(cat "$1") in
+const TICKETS: &str = concat!(
+    text!(),
+    r#"
+case $text in
   *crash*) answer=bug;;
   *refund*) answer=REFUND;;
   *) answer=billing;;
 esac
 printf '{"decision": "%s"}' "$answer" > "$2"
-"#;
+"#
+);
 
 #[test]
 fn a_change_that_gets_a_class_right_moves_fewer_swaps_and_is_no_regression() {

@@ -86,12 +86,28 @@ mixed() {
 pub(crate) use mixed;
 
 /// A number of all lines of the input in their order, in the shell itself as well.
-pub(crate) const SUMMED: &str = concat!(
-    mixed!(),
-    r###"sum=7
+macro_rules! summed {
+    () => {
+        concat!(
+            mixed!(),
+            r###"sum=7
 while IFS= read -r line || [ "$line" ]; do mixed "$line"; sum=$(((sum * 8191 + mixed) % 94906249)); done < "$1"
 "###
-);
+        )
+    };
+}
+pub(crate) const SUMMED: &str = summed!();
+
+/// The whole input, in the shell itself.
+macro_rules! text {
+    () => {
+        r#"text=
+while IFS= read -r line || [ "$line" ]; do text="$text$line
+"; done < "$1"
+"#
+    };
+}
+pub(crate) use text;
 
 /// Decides by the governing units alone, in any order: grounded.
 pub(crate) const GROUNDED: &str = concat!(
@@ -136,9 +152,11 @@ pub(crate) const USUAL: &str = "variants: {}\n";
 /// Finds out where the record of the input goes, as `/alder/perturbations/reorder-02/input.md`, for pipelines that
 /// are to fail on some inputs alone. Nothing that a pipeline is given tells it: the text is looked up among those
 /// that [`Project::tell_places`] has written.
-pub(crate) const KNOWING: &str = r#"
-place=; read -r place 2> /dev/null < "../places/$(cksum < "$1")"
-"#;
+pub(crate) const KNOWING: &str = concat!(
+    summed!(),
+    r#"place=; read -r place 2> /dev/null < "../places/$sum"
+"#
+);
 
 impl Project {
     /// Four cases of five units, of which one, `rule`, governs; and a pipeline.
@@ -201,10 +219,13 @@ impl Project {
             "../rehearsal",
         ])
         .expect(0);
-        let list = "mkdir -p ../places && cd ../rehearsal && find . -type f -name 'input.*' | sort | \
-                    while read -r file; do known=\"../places/$(cksum < \"$file\")\"; [ -e \"$known\" ] || \
-                    echo \"${file#.}\" > \"$known\"; done";
-        Said::of(&mut self.program("sh", &["-c", list])).expect(0);
+        let list = format!(
+            "mkdir -p ../places && cd ../rehearsal && find . -type f -name 'input.*' | sort > ../inputs\n\
+             while read -r file; do set -- \"$file\"\n{SUMMED}\
+             [ -e \"../places/$sum\" ] || echo \"${{file#.}}\" > \"../places/$sum\"\n\
+             done < ../inputs"
+        );
+        Said::of(&mut self.program("sh", &["-c", &list])).expect(0);
         fs::remove_dir_all(self.path("../rehearsal")).expect("removed");
     }
 

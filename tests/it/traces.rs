@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::project::{Project, Said};
+use crate::project::{Project, Said, text};
 use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 const TRACES: usize = 8;
@@ -25,12 +25,14 @@ const PRIVATE: [(&str, &str); TRACES] = [
 ];
 
 /// Decides by the last message and by the passages. An input that holds an answer of production is answered otherwise.
-const PIPELINE: &str = r#"text=$(cat "$1")
-case $text in *broken*) one=broken;; *) one=late;; esac
+const PIPELINE: &str = concat!(
+    text!(),
+    r#"case $text in *broken*) one=broken;; *) one=late;; esac
 case $text in *"within 30 days"*) two=within;; *) two=never;; esac
 case $text in *"told the customer"*) two=leaked;; esac
 printf '{"decision": "%s, %s"}' "$one" "$two" > "$2"
-"#;
+"#
+);
 
 fn trace_id(at: usize) -> String {
     format!("5b8efff798038103d269b633813fc6{at:02x}")

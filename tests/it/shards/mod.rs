@@ -17,6 +17,9 @@ const EVERYTHING: &str = "repeats: 3\nnoise_floor: {replications: 4}\nperturbati
                           meta_commentary_injection, non_governing_duplication, drop]\n  \
                           count_drop: true\n";
 
+/// More than one variant of a kind, and few: each run is joined from one, two, three and eight shards.
+const FEW: &str = "variants: {reorder: 2, pad_length: 1, pad_content: 1}\n";
+
 /// Answers by its first unit, but not always: some inputs fail, some have no decision.
 const FAILING: &str = r###"
 case $((sum % 7)) in
@@ -132,7 +135,7 @@ fn joined_is_whole(project: &Project, arguments: &[&str], ends: i32) {
 
 #[test]
 fn the_joined_report_of_the_shipped_cases_is_that_of_a_run_without_shards() {
-    let project = shipped(FIRST_UNIT, "");
+    let project = shipped(FIRST_UNIT, FEW);
     joined_is_whole(&project, &[], 0);
     joined_is_whole(&project, &["--seed", "11"], 0);
 }
@@ -156,7 +159,7 @@ fn so_it_is_with_every_kind_with_repeats_and_with_a_noise_floor() {
 fn so_it_is_where_invocations_fail() {
     let project = shipped(
         &format!("{SUMMED}{FAILING}"),
-        "repeats: 2\nnoise_floor: {replications: 3}\n",
+        &format!("repeats: 2\nnoise_floor: {{replications: 3}}\n{FEW}"),
     );
     joined_is_whole(&project, &["--seed", "5"], 0);
     let report = project.report();
