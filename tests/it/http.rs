@@ -240,6 +240,18 @@ fn what_a_service_says_beside_its_decision_is_told_where_it_is_another_one() {
     );
     let (first, page) = told(thrice, &worded, &worded);
     assert_eq!(first, "", "{page}");
+    // The documents that a service sends with each answer are not stored with its decision.
+    let project = started("", FEW);
+    for (size, fields) in [(70_000, 1), (7, 6)] {
+        let found = format!("**noise(), \"found\": \"x\" * {size}}}, **noise()}}");
+        let beside = BESIDE.replace("**noise()}, **noise()}", &found);
+        project.write("app.py", &with_reason(&beside));
+        project.check();
+        let output = project.json("kelvin/alder/baseline/output.json");
+        let output = output.as_object().expect("an object");
+        assert!(output.contains_key("decision"), "{output:?}");
+        assert_eq!(output.len(), fields, "{size}: {output:?}");
+    }
 }
 
 #[test]

@@ -418,6 +418,10 @@ impl Target for HttpTarget {
     }
 }
 
+/// An output of more bytes has the decision alone. Nothing looks at what stands beside it in a larger one, and a service
+/// may send with each answer all the documents that it has found.
+const MOST_BESIDE: usize = 64 * 1024;
+
 /// The output with the value at `pointer` in a field, and beside it what stands beside that value in the answer: no
 /// figure looks at it, but a reader wants to know where a reason is another one. Of two fields with one name the nearer
 /// one counts. If the value is the whole output, a text is written unchanged. None if nothing is at `pointer`.
@@ -436,13 +440,18 @@ fn in_field(answer: &Value, pointer: &str, field: &str) -> Option<Vec<u8>> {
     };
     let path: Vec<String> = pointer.split('/').skip(1).map(in_words).collect();
     let levels = beside(answer.clone(), path.iter().map(String::as_str))?;
-    let mut fields: Map<String, Value> = levels.into_iter().rev().flatten().collect();
-    fields.insert(keys.pop()?, value.clone());
-    let output = keys
-        .into_iter()
-        .rev()
-        .fold(Value::Object(fields), |inside, key| json!({ key: inside }));
-    Some(output.to_string().into_bytes())
+    let last = keys.pop()?;
+    let with = |mut fields: Map<String, Value>| {
+        fields.insert(last.clone(), value.clone());
+        let keys = keys.iter().rev();
+        let output = keys.fold(Value::Object(fields), |inside, key| json!({ key: inside }));
+        output.to_string().into_bytes()
+    };
+    let output = with(levels.into_iter().rev().flatten().collect());
+    Some(match output.len() > MOST_BESIDE {
+        true => with(Map::new()),
+        false => output,
+    })
 }
 
 /// The type of a value, for a message.
