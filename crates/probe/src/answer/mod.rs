@@ -62,7 +62,7 @@ pub fn whole(bytes: &[u8]) -> Result<Value, Failure> {
 }
 
 /// The fields beside a field in an output, first those of the object that contains it, then those of the objects around
-/// it. None if the output has no such field.
+/// it. There are none if the output has no such field.
 pub fn beside(bytes: &[u8], field: &DecisionField) -> Vec<Map<String, Value>> {
     let path = path(field);
     let found = whole(bytes).ok();
