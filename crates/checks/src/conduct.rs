@@ -16,8 +16,8 @@ const KINDS: [&str; 2] = ["type", "event"];
 /// The keys with the name of the tool in an event, or in its `details`.
 const TOOLS: [&str; 5] = ["tool", "tool_name", "name", "function", "action"];
 
-/// The requests to each server that records them, as a text; none if there is no such server, or if not all requests are
-/// known. `masked` leaves out what must not be shown.
+/// The requests to each server that records them, as a text; none if there is no such server. `masked` leaves out what
+/// must not be shown.
 pub(super) fn calls(
     services: &RunningServices<'_>,
     masked: &dyn Fn(&str) -> String,
@@ -25,10 +25,12 @@ pub(super) fn calls(
     let records = services.records();
     let mut names = Vec::new();
     for (service, record) in &records {
-        let calls = record.calls()?;
-        names.extend(
-            calls.map(|(method, path)| format!("{service} {method} {}", without_ids(path))),
-        );
+        let named = |(method, path)| format!("{service} {method} {}", without_ids(path));
+        names.extend(record.calls().map(named));
+        // An agent that never stops makes more requests than are stored.
+        if record.lost() > 0 {
+            names.push(format!("{service} further requests"));
+        }
     }
     (!records.is_empty()).then(|| KeptText::beginning(&masked(&in_words(&names)), MOST))
 }

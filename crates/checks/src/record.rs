@@ -133,8 +133,7 @@ pub(crate) struct ScenarioRun {
     /// The beginning of what the agent answered; missing if the pipeline failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<KeptText>,
-    /// The requests of the agent to the mocked servers that record them, in order; missing if none of them records, or if
-    /// not all requests are known.
+    /// The requests of the agent to the mocked servers that record them, in order; missing if none of them records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) calls: Option<KeptText>,
     /// The names of the events that the agent appended to the audit log, in order; missing if there are none.

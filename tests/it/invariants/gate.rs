@@ -337,6 +337,12 @@ fn an_agent_that_pays_twice_though_every_check_holds_leaves_something_to_do() {
     let varying = "for _ in range(random.choice([1, 2])): call('/pay')";
     let (_, items, page) = aside_of("repeats: 3\n", varying, varying);
     assert_eq!(items, Value::Null, "{page}");
+    // More requests than are stored are other calls as well.
+    let endless = "call('/pay')\nif scenario == 's2':\n  pay = os.environ['KELVIN_SERVICE_BANK_URL'] + '/pay'\n  \
+                   for _ in range(40): opener.open(pay, b'x' * 2**20).read()";
+    let (field, items, page) = aside_of("gate: {deterministic: true}\n", ONCE, endless);
+    assert_eq!((field, items), (json!("calls"), json!(1)), "{page}");
+    assert!(page.contains("bank further requests"), "{page}");
     // A tool that is no server is known by what the agent logs.
     let (field, items, page) = aside_of(
         "repeats: 3\n",
